@@ -1,0 +1,190 @@
+//! Everything that can be wrong with a question, as data; each prints as a sentence to a person.
+
+use std::fmt;
+
+/// A quantity somebody can get wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// The local guarantee ε₀.
+    Epsilon0,
+    /// The central ε that is asked about.
+    Epsilon,
+    /// The central δ that is asked about.
+    Delta,
+    /// The number of users n.
+    Users,
+    /// The number of users sampled each round.
+    Sample,
+    /// The probability of taking part.
+    CheckIn,
+    /// The part of the users who collude.
+    Colluding,
+    /// The number of categories of randomized response.
+    Categories,
+    /// The bound p on the likelihood ratio, in a ratio summary.
+    Ratio,
+    /// The bound β on the total variation distance, in a ratio summary.
+    Variation,
+    /// The bound q on how little of the target's law the others cover, in a ratio summary.
+    Cover,
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Epsilon0 => "epsilon0",
+            Self::Epsilon => "epsilon",
+            Self::Delta => "delta",
+            Self::Users => "users",
+            Self::Sample => "sample",
+            Self::CheckIn => "check-in rate",
+            Self::Colluding => "colluding fraction",
+            Self::Categories => "k",
+            Self::Ratio => "likelihood ratio p",
+            Self::Variation => "total variation beta",
+            Self::Cover => "cover q",
+        })
+    }
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A number outside its domain.
+    #[error("{parameter} {value} is outside {allowed}")]
+    Domain {
+        /// Which one.
+        parameter: Parameter,
+        /// What was given.
+        value: f64,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// One user: there is no crowd.
+    #[error(
+        "users 1 is outside [2, 2^53]: with one user there is nobody to hide among, and the guarantee is the local epsilon0"
+    )]
+    OneUser,
+    /// More users collude than may.
+    #[error(
+        "colluding fraction {fraction} of {users} users leaves {honest} honest: at least 2 honest users are needed"
+    )]
+    TooFewHonest {
+        /// The fraction given.
+        fraction: f64,
+        /// The users given.
+        users: u64,
+        /// Who is left.
+        honest: u64,
+    },
+    /// A sample larger than the population.
+    #[error("sample {sample} is outside [1, {users}], the number of users")]
+    SampleTooLarge {
+        /// The size given.
+        sample: u64,
+        /// The population.
+        users: u64,
+    },
+    /// Sampling and check-in at once.
+    #[error("a round has a sample or a check-in rate, not both")]
+    TwoParticipations,
+    /// In-round adaptivity for a mechanism that is not an ε₀-LDP one by name.
+    #[error("adaptivity within the round is covered for ldp, krr and rr, not for {mechanism}")]
+    AdaptiveNotCovered {
+        /// The mechanism's name.
+        mechanism: &'static str,
+    },
+    /// A channel that is not a matrix of at least two inputs and two outputs.
+    #[error(
+        "a channel needs at least 2 rows of equal length of at least 2: row {row} has {length} entries"
+    )]
+    ChannelShape {
+        /// The offending row, from 0.
+        row: usize,
+        /// Its length.
+        length: usize,
+    },
+    /// An entry that is not a probability.
+    #[error("channel entry {value} in row {row}, column {column} is outside [0, 1]")]
+    ChannelEntry {
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+        /// The entry.
+        value: f64,
+    },
+    /// A row that is not a probability distribution.
+    #[error("channel row {row} sums to {sum}, which is not 1 (to 1e-9)")]
+    ChannelRow {
+        /// Row, from 0.
+        row: usize,
+        /// Its sum.
+        sum: f64,
+    },
+    /// An output that one input can give and another cannot: no finite ε₀.
+    #[error(
+        "channel column {column} is possible in row {possible} and impossible in row {impossible}: the channel has no finite epsilon0"
+    )]
+    ChannelUnbounded {
+        /// Column, from 0.
+        column: usize,
+        /// A row that can give it.
+        possible: usize,
+        /// A row that cannot.
+        impossible: usize,
+    },
+    /// Atoms that are not the law of a contribution.
+    #[error("atoms are not a law: {what} is {value}, which is not 1 (to 1e-9)")]
+    NotALaw {
+        /// Which sum.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// An atom with a negative or non-finite entry.
+    #[error("atom {index} has an entry {value} that is negative or not finite")]
+    BadAtom {
+        /// Which atom.
+        index: usize,
+        /// The entry.
+        value: f64,
+    },
+    /// An atom where one likelihood is zero and the other is not: an unbounded privacy loss.
+    #[error("atom {index} has exactly one of P and Q equal to 0: its privacy loss is unbounded")]
+    UnboundedAtom {
+        /// Which atom.
+        index: usize,
+    },
+}
+
+impl Error {
+    /// The parameter at fault, where it is one number.
+    pub fn parameter(&self) -> Option<Parameter> {
+        match self {
+            Self::Domain { parameter, .. } => Some(*parameter),
+            Self::OneUser => Some(Parameter::Users),
+            Self::TooFewHonest { .. } => Some(Parameter::Colluding),
+            Self::SampleTooLarge { .. } => Some(Parameter::Sample),
+            _ => None,
+        }
+    }
+}
+
+/// `value` if it lies in [`low`, `high`], else an error that says what is allowed. NaN lies nowhere.
+pub(crate) fn within(
+    parameter: Parameter,
+    value: f64,
+    inside: bool,
+    allowed: impl Into<String>,
+) -> Result<f64, Error> {
+    if inside && !value.is_nan() {
+        Ok(value)
+    } else {
+        Err(Error::Domain {
+            parameter,
+            value,
+            allowed: allowed.into(),
+        })
+    }
+}

@@ -1,0 +1,35 @@
+//! What a shuffled round costs.
+//!
+//! Describe, then price: a [`Round`] says who does what, [`account`] turns it into an [`Account`], and the account answers
+//! with an upper and a lower bound side by side.
+//!
+//! ```
+//! use shuffledp_accounting::{Delta, Mechanism, Round, account};
+//!
+//! let round = Round::new(Mechanism::ldp(4.0)?, 1_000_000)?;
+//! let answer = account(&round)?.epsilon(Delta::new(1e-8)?)?;
+//! assert!((answer.upper.value.value() - 0.0450730).abs() < 1e-6);
+//! assert!((answer.lower.value.value() - 0.0446536).abs() < 1e-6);
+//! # Ok::<(), shuffledp_accounting::Error>(())
+//! ```
+//!
+//! Adjacency is replacement throughout: two datasets of the same n users that differ in one user's value.
+
+mod account;
+pub mod atoms;
+mod bound;
+mod channel;
+mod error;
+mod lower;
+mod mechanism;
+mod participation;
+pub mod profile;
+mod round;
+
+pub use account::{Account, account};
+pub use bound::{Answer, Bound, Delta, Epsilon, Side, Standing};
+pub use channel::Channel;
+pub use error::{Error, Parameter};
+pub use mechanism::{Mechanism, RatioSummary};
+pub use participation::{Participation, Rate};
+pub use round::Round;

@@ -1,0 +1,175 @@
+//! What each user runs on their own value. Data only: nothing is computed here.
+
+use crate::channel::Channel;
+use crate::error::{Error, Parameter, within};
+use shuffledp_numerics::MAX_COUNT;
+
+/// A local guarantee ε₀: zero, or from 1e-12 to 100.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct LocalEpsilon(f64);
+
+impl LocalEpsilon {
+    /// Below this (and above zero) differences of likelihood ratios drown in rounding.
+    const SMALLEST: f64 = 1e-12;
+    /// Above this a "local guarantee" promises nothing; e^ε₀ must stay far from overflow.
+    const LARGEST: f64 = 100.0;
+
+    fn new(value: f64) -> Result<Self, Error> {
+        within(
+            Parameter::Epsilon0,
+            value,
+            value == 0.0 || (Self::SMALLEST..=Self::LARGEST).contains(&value),
+            "[1e-12, 100] (or exactly 0)",
+        )
+        .map(Self)
+    }
+
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+/// The number of categories of k-ary randomized response: at least 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Categories(u64);
+
+impl Categories {
+    pub(crate) const TWO: Self = Self(2);
+    pub(crate) const THREE: Self = Self(3);
+
+    fn new(value: u64) -> Result<Self, Error> {
+        within(
+            Parameter::Categories,
+            value as f64,
+            (2..=MAX_COUNT).contains(&value),
+            "[2, 2^53]",
+        )
+        .map(|_| Self(value))
+    }
+
+    /// The number.
+    pub fn value(self) -> u64 {
+        self.0
+    }
+}
+
+/// All that Theorem V needs to know of a randomizer (Wang et al. 2024's parameters).
+///
+/// For every pair of inputs, with laws U₀ and U₁ of their reports: U₀/U₁ lies in [1/p, p], their total variation distance is at most β, and
+/// every other user's law is at least max(U₀, U₁)/q.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatioSummary {
+    ratio: f64,
+    variation: f64,
+    cover: f64,
+}
+
+impl RatioSummary {
+    /// p > 1, 0 < β ≤ (p−1)/(p+1), q ≥ 1 + β.
+    ///
+    /// ```
+    /// use shuffledp_accounting::RatioSummary;
+    /// // 4-ary randomized response with e^ε₀ = 3.
+    /// let summary = RatioSummary::new(3.0, 2.0 / 6.0, 3.0)?;
+    /// assert_eq!(summary.ratio(), 3.0);
+    /// assert!(RatioSummary::new(3.0, 0.6, 3.0).is_err());
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn new(ratio: f64, variation: f64, cover: f64) -> Result<Self, Error> {
+        within(
+            Parameter::Ratio,
+            ratio,
+            (1.0 + 1e-12..=1e43).contains(&ratio),
+            "[1 + 1e-12, 1e43]",
+        )?;
+        let most = (ratio - 1.0) / (ratio + 1.0);
+        within(
+            Parameter::Variation,
+            variation,
+            variation > 0.0 && variation <= most * (1.0 + 1e-12),
+            format!("(0, (p-1)/(p+1)] = (0, {most}]"),
+        )?;
+        within(
+            Parameter::Cover,
+            cover,
+            cover.is_finite() && cover >= 1.0 + variation,
+            format!("[1 + beta, inf) = [{}, inf)", 1.0 + variation),
+        )?;
+        Ok(Self {
+            ratio,
+            variation: variation.min(most),
+            cover,
+        })
+    }
+
+    /// p.
+    pub fn ratio(&self) -> f64 {
+        self.ratio
+    }
+
+    /// β.
+    pub fn variation(&self) -> f64 {
+        self.variation
+    }
+
+    /// q.
+    pub fn cover(&self) -> f64 {
+        self.cover
+    }
+}
+
+/// The local randomizer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mechanism {
+    /// Any ε₀-LDP randomizer, possibly a different one for each user.
+    Ldp(LocalEpsilon),
+    /// Binary randomized response.
+    BinaryResponse(LocalEpsilon),
+    /// k-ary randomized response.
+    KaryResponse(Categories, LocalEpsilon),
+    /// Any randomizer with this summary.
+    Ratio(RatioSummary),
+    /// A finite channel.
+    Matrix(Channel),
+}
+
+impl Mechanism {
+    /// Any ε₀-LDP randomizer.
+    ///
+    /// ```
+    /// use shuffledp_accounting::Mechanism;
+    /// assert!(Mechanism::ldp(1.0).is_ok());
+    /// assert_eq!(
+    ///     Mechanism::ldp(-1.0).unwrap_err().to_string(),
+    ///     "epsilon0 -1 is outside [1e-12, 100] (or exactly 0)"
+    /// );
+    /// ```
+    pub fn ldp(epsilon0: f64) -> Result<Self, Error> {
+        LocalEpsilon::new(epsilon0).map(Self::Ldp)
+    }
+
+    /// Binary randomized response at ε₀.
+    pub fn binary_response(epsilon0: f64) -> Result<Self, Error> {
+        LocalEpsilon::new(epsilon0).map(Self::BinaryResponse)
+    }
+
+    /// k-ary randomized response at ε₀.
+    pub fn kary_response(k: u64, epsilon0: f64) -> Result<Self, Error> {
+        Ok(Self::KaryResponse(
+            Categories::new(k)?,
+            LocalEpsilon::new(epsilon0)?,
+        ))
+    }
+
+    /// The word for it on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ldp(_) => "ldp",
+            Self::BinaryResponse(_) => "rr",
+            Self::KaryResponse(..) => "krr",
+            Self::Ratio(_) => "ratio",
+            Self::Matrix(_) => "matrix",
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! One round, described: who runs what, and who takes part.
+
+use crate::error::{Error, Parameter, within};
+use crate::mechanism::Mechanism;
+use crate::participation::{Participation, Rate};
+use shuffledp_numerics::MAX_COUNT;
+
+/// A shuffled round of `users` users. A description: no number is computed until [`crate::account`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    mechanism: Mechanism,
+    users: u64,
+    honest: u64,
+    participation: Participation,
+    adaptive_within_round: bool,
+}
+
+impl Round {
+    /// Everybody takes part, nobody colludes.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Mechanism, Round};
+    /// let round = Round::new(Mechanism::ldp(2.0)?, 10_000)?.check_in(0.01)?;
+    /// assert_eq!(round.users(), 10_000);
+    /// assert!(Round::new(Mechanism::ldp(2.0)?, 1).unwrap_err().to_string().contains("nobody to hide among"));
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn new(mechanism: Mechanism, users: u64) -> Result<Self, Error> {
+        if users == 1 {
+            return Err(Error::OneUser);
+        }
+        within(
+            Parameter::Users,
+            users as f64,
+            (2..=MAX_COUNT).contains(&users),
+            "[2, 2^53]",
+        )?;
+        Ok(Self {
+            mechanism,
+            users,
+            honest: users,
+            participation: Participation::Everyone,
+            adaptive_within_round: false,
+        })
+    }
+
+    /// `size` of the users, drawn without replacement.
+    pub fn sample(self, size: u64) -> Result<Self, Error> {
+        within(
+            Parameter::Sample,
+            size as f64,
+            size >= 1,
+            format!("[1, {}]", self.users),
+        )?;
+        if size > self.users {
+            return Err(Error::SampleTooLarge {
+                sample: size,
+                users: self.users,
+            });
+        }
+        self.taking_part(Participation::Sample(size))
+    }
+
+    /// Each user takes part with probability `rate`.
+    pub fn check_in(self, rate: f64) -> Result<Self, Error> {
+        self.taking_part(Participation::CheckIn(Rate::exactly(rate)?))
+    }
+
+    /// Each user takes part with a probability of their own in [`lowest`, `highest`].
+    pub fn check_in_between(self, lowest: f64, highest: f64) -> Result<Self, Error> {
+        self.taking_part(Participation::CheckIn(Rate::between(lowest, highest)?))
+    }
+
+    fn taking_part(mut self, participation: Participation) -> Result<Self, Error> {
+        if self.participation != Participation::Everyone {
+            return Err(Error::TwoParticipations);
+        }
+        self.participation = participation;
+        Ok(self)
+    }
+
+    /// A fraction of the users may show the analyzer what they sent: they do not count as a crowd.
+    pub fn colluding(mut self, fraction: f64) -> Result<Self, Error> {
+        within(
+            Parameter::Colluding,
+            fraction,
+            (0.0..1.0).contains(&fraction),
+            "[0, 1)",
+        )?;
+        // A decimal fraction of a whole number is often whole only up to rounding: 0.1 of 30 is 3 users, not 4.
+        let exact = fraction * self.users as f64;
+        let colluding = (exact * (1.0 - 4.0 * f64::EPSILON)).ceil();
+        self.honest = self.users - colluding as u64;
+        if self.honest < 2 {
+            return Err(Error::TooFewHonest {
+                fraction,
+                users: self.users,
+                honest: self.honest,
+            });
+        }
+        Ok(self)
+    }
+
+    /// A user's randomizer may depend on earlier reports of the same round.
+    pub fn adaptive_within_round(mut self) -> Result<Self, Error> {
+        if matches!(self.mechanism, Mechanism::Ratio(_) | Mechanism::Matrix(_)) {
+            return Err(Error::AdaptiveNotCovered {
+                mechanism: self.mechanism.name(),
+            });
+        }
+        self.adaptive_within_round = true;
+        Ok(self)
+    }
+
+    /// What each user runs.
+    pub fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    /// n.
+    pub fn users(&self) -> u64 {
+        self.users
+    }
+
+    /// The users who do not collude.
+    pub fn honest(&self) -> u64 {
+        self.honest
+    }
+
+    /// Who takes part.
+    pub fn participation(&self) -> Participation {
+        self.participation
+    }
+
+    /// Whether a user's randomizer may depend on earlier reports of the round.
+    pub fn is_adaptive_within_round(&self) -> bool {
+        self.adaptive_within_round
+    }
+}

@@ -1,0 +1,103 @@
+//! What went wrong, as one sentence on standard error or as one JSON object on standard output.
+
+use crate::answer::Format;
+use serde::Serialize;
+use shuffledp::{Error, Parameter};
+use std::process::ExitCode;
+
+/// Bad input: exit code 2.
+#[derive(Debug, Serialize)]
+pub(crate) struct Failure {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flag: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed: Option<String>,
+    message: String,
+}
+
+impl Failure {
+    /// A flag whose value is not what is allowed.
+    pub(crate) fn value(flag: &'static str, value: &str, allowed: &str) -> Self {
+        Self {
+            flag: Some(flag),
+            value: Some(value.to_owned()),
+            allowed: Some(allowed.to_owned()),
+            message: format!("{flag} {value} is not {allowed}"),
+        }
+    }
+
+    /// A combination of words that makes no sense.
+    pub(crate) fn words(flag: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            flag: Some(flag),
+            value: None,
+            allowed: None,
+            message: message.into(),
+        }
+    }
+
+    /// Prints it where the format says, and gives the exit code.
+    pub(crate) fn report(self, format: Format) -> ExitCode {
+        if format == Format::Json {
+            println!("{}", serde_json::json!({ "error": self }));
+        } else {
+            eprintln!("error: {}", self.message);
+        }
+        ExitCode::from(2)
+    }
+}
+
+/// The flag that sets a parameter.
+fn flag(parameter: Parameter) -> Option<&'static str> {
+    Some(match parameter {
+        Parameter::Epsilon0 => "--epsilon0",
+        Parameter::Epsilon => "--epsilon",
+        Parameter::Delta => "--delta",
+        Parameter::Users => "--users",
+        Parameter::Sample => "--sample",
+        Parameter::CheckIn => "--check-in",
+        Parameter::Colluding => "--colluding",
+        Parameter::Categories => "--k",
+        Parameter::Ratio | Parameter::Variation | Parameter::Cover => return None,
+    })
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        let parameter = error.parameter();
+        let flag = parameter.and_then(flag);
+        // The library names the quantity, the command line the flag.
+        let message = match (parameter, flag) {
+            (Some(parameter), Some(flag)) => message.replacen(&parameter.to_string(), flag, 1),
+            _ => message,
+        };
+        let (value, allowed) = match error {
+            Error::Domain { value, allowed, .. } => (Some(value.to_string()), Some(allowed)),
+            _ => (None, None),
+        };
+        Self {
+            flag,
+            value,
+            allowed,
+            message,
+        }
+    }
+}
+
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        // The first paragraph says what is wrong; usage and tips follow after an empty line.
+        let text = error.to_string();
+        let paragraph = text.split("\n\n").next().unwrap_or_default();
+        let sentence: Vec<&str> = paragraph.split_whitespace().collect();
+        Self {
+            flag: None,
+            value: None,
+            allowed: None,
+            message: sentence.join(" ").trim_start_matches("error: ").to_owned(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The `shuffledp` command: asks the library, prints.
+
+mod answer;
+mod failure;
+mod number;
+mod words;
+
+use answer::Format;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use failure::Failure;
+use shuffledp::{Delta, Epsilon, account};
+use std::process::ExitCode;
+use words::Words;
+
+/// Privacy accounting in the shuffle model of differential privacy.
+///
+/// Every answer is an upper bound (the guarantee) beside a lower bound (what no analysis can get below), each with its standing.
+#[derive(Parser)]
+#[command(name = "shuffledp", version, max_term_width = 100)]
+struct Command {
+    #[command(subcommand)]
+    ask: Ask,
+}
+
+#[derive(Subcommand)]
+enum Ask {
+    /// The central epsilon of a shuffled round at a given delta
+    #[command(after_help = "Example:\n  shuffledp epsilon --epsilon0 4 --users 1e6 --delta 1e-8")]
+    Epsilon(EpsilonArguments),
+    /// The central delta of a shuffled round at a given epsilon
+    #[command(after_help = "Example:\n  shuffledp delta --epsilon0 4 --users 1e6 --epsilon 0.05")]
+    Delta(DeltaArguments),
+    /// Completions for a shell, on standard output
+    #[command(after_help = "Example:\n  shuffledp completions bash > shuffledp.bash")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Args)]
+struct EpsilonArguments {
+    #[command(flatten)]
+    words: Words,
+    /// Central delta, in [1e-300, 1)
+    #[arg(
+        long,
+        value_name = "D",
+        allow_hyphen_values = true,
+        help_heading = "Question"
+    )]
+    delta: String,
+}
+
+#[derive(Args)]
+struct DeltaArguments {
+    #[command(flatten)]
+    words: Words,
+    /// Central epsilon, in [0, inf)
+    #[arg(
+        long,
+        value_name = "E",
+        allow_hyphen_values = true,
+        help_heading = "Question"
+    )]
+    epsilon: String,
+}
+
+fn main() -> ExitCode {
+    let command = match Command::try_parse() {
+        Ok(command) => command,
+        // Help and version are not errors: clap prints them on standard output and leaves with 0.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            error.exit()
+        }
+        Err(error) => return Failure::from(error).report(Format::of_command_line()),
+    };
+    let format = command.ask.format();
+    match command.ask.answer() {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(failure) => failure.report(format),
+    }
+}
+
+impl Ask {
+    fn format(&self) -> Format {
+        match self {
+            Self::Epsilon(arguments) => arguments.words.format,
+            Self::Delta(arguments) => arguments.words.format,
+            Self::Completions { .. } => Format::Table,
+        }
+    }
+
+    fn answer(self) -> Result<String, Failure> {
+        match self {
+            Self::Epsilon(EpsilonArguments { words, delta }) => {
+                let (round, query) = words.round()?;
+                let delta = Delta::new(number::real("--delta", &delta)?)?;
+                let answer = account(&round)?.epsilon(delta)?;
+                answer::print(
+                    &words,
+                    query,
+                    ("delta", delta.value()),
+                    "epsilon",
+                    &answer,
+                    Epsilon::value,
+                )
+            }
+            Self::Delta(DeltaArguments { words, epsilon }) => {
+                let (round, query) = words.round()?;
+                let epsilon = Epsilon::new(number::real("--epsilon", &epsilon)?)?;
+                let answer = account(&round)?.delta(epsilon)?;
+                answer::print(
+                    &words,
+                    query,
+                    ("epsilon", epsilon.value()),
+                    "delta",
+                    &answer,
+                    Delta::value,
+                )
+            }
+            Self::Completions { shell } => {
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut Command::command(), "shuffledp", &mut script);
+                Ok(String::from_utf8_lossy(&script).into_owned())
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Numbers that can be trusted. Nothing in here knows about privacy.
+//!
+//! | module | what it gives |
+//! |---|---|
+//! | [`special`] | the elementary and special functions, from one crate, behind one file |
+//! | [`rounding`] | directed rounding: `exp_up`, `ln_down`, ... |
+//! | [`log_space`] | sums of numbers known by their logarithms |
+//! | [`stirling`] | ln n! without cancellation: Stirling remainder and deviance |
+//! | [`binomial`] | binomial probabilities and tails, n up to 2⁵³, down to 1e-300 and below |
+//! | [`multinomial`] | multinomial probabilities |
+//! | [`root`] | bracketing root finding that says which end is safe |
+//! | [`positive_part`] | E(X₁ + … + Xₘ + s)₊ for independent, identically distributed X: certified, at any m |
+
+pub mod binomial;
+pub mod log_space;
+pub mod multinomial;
+pub mod positive_part;
+pub mod root;
+pub mod rounding;
+pub mod special;
+pub mod stirling;
+
+/// The largest count the library works with: every integer up to here is a double.
+pub const MAX_COUNT: u64 = 1 << 53;

@@ -1,0 +1,64 @@
+//! Directed rounding: the direction is in the name, so that soundness can be read off the verbs.
+//!
+//! +, −, ×, ÷ and √ are correctly rounded by IEEE 754, so one step outward encloses them. The functions of
+//! [`crate::special`] are assumed within [`special::ULPS`] units, so two steps enclose them.
+
+use crate::special;
+
+/// The next double above x, twice.
+#[inline]
+pub fn widen_up(x: f64) -> f64 {
+    x.next_up().next_up()
+}
+
+/// The next double below x, twice.
+#[inline]
+pub fn widen_down(x: f64) -> f64 {
+    x.next_down().next_down()
+}
+
+/// A double that is certainly ≥ e^x.
+///
+/// ```
+/// use shuffledp_numerics::rounding::{exp_down, exp_up};
+/// assert!(exp_down(1.0) < std::f64::consts::E && std::f64::consts::E < exp_up(1.0));
+/// assert_eq!(exp_down(-1e9), 0.0);
+/// ```
+#[inline]
+pub fn exp_up(x: f64) -> f64 {
+    widen_up(special::exp(x))
+}
+
+/// A double that is certainly ≤ e^x, and not negative.
+#[inline]
+pub fn exp_down(x: f64) -> f64 {
+    widen_down(special::exp(x)).max(0.0)
+}
+
+/// A double that is certainly ≥ e^x − 1.
+#[inline]
+pub fn expm1_up(x: f64) -> f64 {
+    widen_up(special::expm1(x))
+}
+
+/// A double that is certainly ≤ e^x − 1; 0 at x = 0, where the function is exact.
+#[inline]
+pub fn expm1_down(x: f64) -> f64 {
+    if x == 0.0 {
+        0.0
+    } else {
+        widen_down(special::expm1(x))
+    }
+}
+
+/// A double that is certainly ≤ ln x, for x > 0.
+#[inline]
+pub fn ln_down(x: f64) -> f64 {
+    widen_down(special::ln(x))
+}
+
+/// A double that is certainly ≥ ln x, for x ≥ 0.
+#[inline]
+pub fn ln_up(x: f64) -> f64 {
+    widen_up(special::ln(x))
+}

@@ -1,0 +1,94 @@
+//! Elementary and special functions, each within one unit in the last place.
+//!
+//! Everything comes from `pxfm` (pure Rust, the same bits on every machine), and this is the only file that
+//! names it. The error analysis of this workspace assumes two units in the last place; `tests/special.rs`
+//! measures the distance to correctly rounded functions.
+
+/// Assumed relative error of every function in this file, in units of [`f64::EPSILON`].
+pub const ULPS: f64 = 2.0;
+
+/// e^x.
+#[inline]
+pub fn exp(x: f64) -> f64 {
+    pxfm::f_exp(x)
+}
+
+/// e^x − 1.
+#[inline]
+pub fn expm1(x: f64) -> f64 {
+    pxfm::f_expm1(x)
+}
+
+/// ln x.
+#[inline]
+pub fn ln(x: f64) -> f64 {
+    pxfm::f_log(x)
+}
+
+/// ln(1 + x).
+#[inline]
+pub fn ln_1p(x: f64) -> f64 {
+    pxfm::f_log1p(x)
+}
+
+/// ln(1 + x) − x, without cancellation near 0.
+#[inline]
+pub fn ln_1p_minus_x(x: f64) -> f64 {
+    pxfm::f_log1pmx(x)
+}
+
+/// (sin x, cos x).
+#[inline]
+pub fn sin_cos(x: f64) -> (f64, f64) {
+    pxfm::f_sincos(x)
+}
+
+/// atan2(y, x).
+#[inline]
+pub fn atan2(y: f64, x: f64) -> f64 {
+    pxfm::f_atan2(y, x)
+}
+
+/// ln Γ(x), x > 0.
+#[inline]
+pub fn ln_gamma(x: f64) -> f64 {
+    pxfm::f_lgamma(x)
+}
+
+/// e^x − 1 − x, without cancellation near 0.
+///
+/// ```
+/// use shuffledp_numerics::special::exp_minus_1_minus_x;
+/// // x²/2 + x³/6: subtracting would leave nothing but rounding.
+/// assert!((exp_minus_1_minus_x(1e-9) / 5.000000001666667e-19 - 1.0).abs() < 1e-15);
+/// ```
+#[inline]
+pub fn exp_minus_1_minus_x(x: f64) -> f64 {
+    if x.abs() < 0.35 {
+        // x²/2 · (1 + x/3 (1 + x/4 (1 + ...))): the term after x/16 is below 1e-17 of the first.
+        let mut tail = 1.0;
+        for k in (3..=15).rev() {
+            tail = 1.0 + x / f64::from(k) * tail;
+        }
+        0.5 * x * x * tail
+    } else {
+        expm1(x) - x
+    }
+}
+
+/// sin x − x, without cancellation near 0.
+#[inline]
+pub fn sin_minus_x(x: f64) -> f64 {
+    if x.abs() < 0.5 {
+        // −x³/6 · (1 − x²/20 (1 − x²/42 (1 − ...))), alternating: eight factors reach 1e-17 of the first.
+        let square = x * x;
+        let mut tail = 1.0;
+        for k in (2..=8).rev() {
+            let k = f64::from(k);
+            tail = 1.0 - square / ((2.0 * k) * (2.0 * k + 1.0)) * tail;
+        }
+        -x * square / 6.0 * tail
+    } else {
+        sin_cos(x).0 - x
+    }
+}

@@ -1,0 +1,19 @@
+//! The shuffle model of differential privacy: people randomise their own data, a shuffler forgets who sent what, an analyzer learns only the crowd.
+//!
+//! This is the crate to add to a program; it re-exports the parts and has nothing of its own.
+//!
+//! ```
+//! use shuffledp::{Delta, Mechanism, Round, account};
+//!
+//! let round = Round::new(Mechanism::ldp(2.0)?, 100_000)?.check_in(0.1)?;
+//! let answer = account(&round)?.epsilon(Delta::new(1e-6)?)?;
+//! println!("between {} and {}", answer.lower.value.value(), answer.upper.value.value());
+//! # Ok::<(), shuffledp::Error>(())
+//! ```
+
+pub use shuffledp_accounting::*;
+
+/// The README's program, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
