@@ -1,29 +1,40 @@
-//! The price of a round: every theorem that applies, asked for its best number.
+//! The price of a plan: every theorem that applies, asked for its best number.
 //!
-//! Upper: the largest over a family of laws that together dominate the round (one law for most mechanisms; one for each pair of inputs of a
-//! matrix, or for each end of a range of rates). Lower: the largest over explicit adversaries, each valid alone.
+//! Upper: the largest over a family of laws that together dominate a round (one law for most mechanisms; one for each pair of inputs of a matrix, or for each end of a range of rates). Lower: the largest over explicit adversaries, each valid
+//! alone. One round is answered by its profile; several by composing privacy-loss distributions, pessimistic ones above and optimistic ones below.
 //!
-//! Colluding users are subtracted from n: they can be handed over to the analyzer, reports and all. With m of n sampled, the number of honest
-//! participants is at most m, and δ grows with it (Jensen: a participant's X has mean 1 − a, an absent user's is the constant), so the upper
-//! bound is m of n_honest; the lower one forgoes what the colluders know, and is m of n.
+//! Colluding users are subtracted from n: they can be handed over to the analyzer, reports and all. With m of n sampled, the number of honest participants is at most m, and δ grows with it (Jensen: a participant's X has mean 1 − a, an
+//! absent user's is the constant), so the upper bound is m of n_honest; the lower one forgoes what the colluders know, and is m of n.
 
 use crate::atoms::Atoms;
-use crate::bound::{Answer, Bound, Delta, Epsilon, Side, Standing};
+use crate::bound::{Answer, Bound, Delta, Epsilon, Numerics, Side, Standing};
+use crate::compose::{Composition, ln_gaussian_delta, ln_tail};
 use crate::error::{Error, Parameter, within};
 use crate::lower::{self, Adversary};
 use crate::mechanism::{Categories, Mechanism};
 use crate::participation::{Participation, Rate};
-use crate::profile::Profile;
+use crate::plan::Plan;
+use crate::pld::{Pld, Resolution};
+use crate::profile::{Direction, FINE, Profile};
 use crate::round::Round;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Answers about one round.
-#[derive(Clone, Debug)]
-pub struct Account {
+/// Relative accuracy in ε that the lattice of losses aims at, unless told otherwise.
+const ACCURACY: f64 = 2e-5;
+/// How many adversaries are composed when there is one kind of round; with several kinds, the most promising of each.
+const MOST_ADVERSARIES: usize = 2;
+/// A tail that no answer reaches.
+const DEEPEST: f64 = -735.0;
+
+/// The laws of one round, and their distributions of losses once these have been needed.
+#[derive(Debug)]
+pub(crate) struct Priced {
     /// δ of the round is at most the largest of these.
     dominating: Vec<Profile>,
     dominating_name: &'static str,
-    /// δ of some instance of the round is each of these.
+    /// δ of some instance of the round is each of these, the most promising first.
     attained: Vec<Attained>,
+    shelf: Mutex<Vec<(Want, Resolution, Pld)>>,
 }
 
 #[derive(Clone, Debug)]
@@ -33,56 +44,120 @@ struct Attained {
     words: String,
 }
 
-/// Prepares the account of a round.
+/// Which distribution of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Want {
+    Dominating,
+    Attained(usize, Direction),
+}
+
+/// Answers about a plan.
+#[derive(Clone, Debug)]
+pub struct Account {
+    rounds: Vec<(Arc<Priced>, u64)>,
+    accuracy: f64,
+}
+
+/// Prepares the account of a round or a plan.
 ///
 /// ```
-/// use shuffledp_accounting::{Delta, Mechanism, Round, account};
+/// use shuffledp_accounting::{Delta, Mechanism, Plan, Round, account};
 /// let round = Round::new(Mechanism::kary_response(10, 3.0)?, 1000)?;
 /// let answer = account(&round)?.epsilon(Delta::new(1e-6)?)?;
 /// assert!(answer.lower.value <= answer.upper.value);
 /// assert_eq!(format!("{:.4}", answer.upper.value.value()), "0.6634");
+/// // A hundred such rounds, each adaptive to what the earlier ones showed.
+/// let hundred = account(&Plan::new(round, 100)?)?.epsilon(Delta::new(1e-6)?)?;
+/// assert!(hundred.upper.value.value() < 10.0 * answer.upper.value.value() * 1.5);
 /// # Ok::<(), shuffledp_accounting::Error>(())
 /// ```
-pub fn account(round: &Round) -> Result<Account, Error> {
-    let mut dominating = Vec::new();
-    for atoms in dominating_atoms(round)? {
-        for atoms in dominating_with(atoms, round.participation())? {
-            dominating.push(match round.participation() {
-                Participation::Sample(size) => Profile::sampled(atoms, round.honest(), size),
-                _ => Profile::new(atoms, round.honest()),
-            });
+pub fn account(plan: impl Into<Plan>) -> Result<Account, Error> {
+    let rounds: Result<Vec<_>, Error> = plan
+        .into()
+        .rounds()
+        .iter()
+        .map(|(round, times)| Ok((Arc::new(Priced::new(round)?), *times)))
+        .collect();
+    Ok(Account::of(rounds?))
+}
+
+impl Priced {
+    pub(crate) fn new(round: &Round) -> Result<Self, Error> {
+        let mut dominating = Vec::new();
+        for atoms in dominating_atoms(round)? {
+            for atoms in dominating_with(atoms, round.participation())? {
+                dominating.push(match round.participation() {
+                    Participation::Sample(size) => Profile::sampled(atoms, round.honest(), size),
+                    _ => Profile::new(atoms, round.honest()),
+                });
+            }
         }
-    }
-    let mut attained = Vec::new();
-    for Adversary { atoms, name, words } in lower::adversaries(round.mechanism())? {
-        for atoms in attained_with(atoms, round.participation())? {
-            let profile = match round.participation() {
-                Participation::Sample(size) => Profile::sampled(atoms, round.users(), size),
-                _ => Profile::new(atoms, round.honest()),
-            };
-            attained.push(Attained {
-                profile,
-                name: name.clone(),
-                words: words.clone(),
-            });
+        let mut attained = Vec::new();
+        for Adversary { atoms, name, words } in lower::adversaries(round.mechanism())? {
+            for atoms in attained_with(atoms, round.participation())? {
+                let profile = match round.participation() {
+                    Participation::Sample(size) => Profile::sampled(atoms, round.users(), size),
+                    _ => Profile::new(atoms, round.honest()),
+                };
+                attained.push(Attained {
+                    profile,
+                    name: name.clone(),
+                    words: words.clone(),
+                });
+            }
         }
+        let dominating_name = if round.is_adaptive_within_round() {
+            "ldp-adaptive"
+        } else {
+            round.mechanism().name()
+        };
+        // The most promising first: once one is solved, the others mostly need a single evaluation to be ruled out.
+        dominating.sort_by(|a, b| b.loss_deviation().total_cmp(&a.loss_deviation()));
+        attained.sort_by(|a, b| {
+            b.profile
+                .loss_deviation()
+                .total_cmp(&a.profile.loss_deviation())
+        });
+        Ok(Self {
+            dominating,
+            dominating_name,
+            attained,
+            shelf: Mutex::new(Vec::new()),
+        })
     }
-    let dominating_name = if round.is_adaptive_within_round() {
-        "ldp-adaptive"
-    } else {
-        round.mechanism().name()
-    };
-    // The most promising first: once one is solved, the others mostly need a single evaluation to be ruled out.
-    dominating.sort_by(|a, b| b.atoms().chi_square().total_cmp(&a.atoms().chi_square()));
-    attained.sort_by(|a, b| {
-        let chi_square = |one: &Attained| one.profile.atoms().chi_square();
-        chi_square(b).total_cmp(&chi_square(a))
-    });
-    Ok(Account {
-        dominating,
-        dominating_name,
-        attained,
-    })
+
+    /// The variance of the loss of one round, about.
+    fn variance(&self) -> f64 {
+        self.dominating[0].loss_deviation().powi(2)
+    }
+
+    /// A distribution at least as fine and as deep as this, made once. `None` if the loss is always zero.
+    fn pld(&self, want: Want, accuracy: f64, ln_tail: f64) -> Option<Pld> {
+        let profile = match want {
+            Want::Dominating => &self.dominating[0],
+            Want::Attained(index, _) => &self.attained[index].profile,
+        };
+        if profile.atoms().loss_limit() == 0.0 {
+            return None;
+        }
+        let resolution = Resolution::for_accuracy(profile, accuracy, ln_tail);
+        // A panic elsewhere while the shelf was held leaves it as it was: entries are only ever added whole.
+        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |(kept, have, _): &&(Want, Resolution, Pld)| {
+            *kept == want && have.exponent == resolution.exponent && have.ln_tail <= ln_tail
+        };
+        if let Some((_, _, pld)) = shelf.iter().find(fits) {
+            return Some(pld.clone());
+        }
+        let pld = match want {
+            Want::Dominating => Pld::pessimistic(&self.dominating, resolution),
+            Want::Attained(index, direction) => {
+                Pld::optimistic(&self.attained[index].profile, direction, resolution)
+            }
+        }?;
+        shelf.push((want, resolution, pld.clone()));
+        Some(pld)
+    }
 }
 
 fn dominating_atoms(round: &Round) -> Result<Vec<Atoms>, Error> {
@@ -138,8 +213,32 @@ fn attained_with(atoms: Atoms, participation: Participation) -> Result<Vec<Atoms
     }
 }
 
+/// One way to attain a lower bound: for each kind of round, which adversary.
+struct Strategy {
+    chosen: Vec<usize>,
+    direction: Direction,
+}
+
 impl Account {
-    /// The least ε for which the round is (ε, δ)-DP.
+    pub(crate) fn of(rounds: Vec<(Arc<Priced>, u64)>) -> Self {
+        Self {
+            rounds,
+            accuracy: ACCURACY,
+        }
+    }
+
+    /// The same account with another relative accuracy of the composed ε, in [1e-7, 0.01] (default 2e-5).
+    pub fn with_accuracy(mut self, accuracy: f64) -> Result<Self, Error> {
+        self.accuracy = within(
+            Parameter::Accuracy,
+            accuracy,
+            (1e-7..=1e-2).contains(&accuracy),
+            "[1e-7, 0.01]",
+        )?;
+        Ok(self)
+    }
+
+    /// The least ε for which the plan is (ε, δ)-DP.
     pub fn epsilon(&self, delta: Delta) -> Result<Answer<Epsilon>, Error> {
         let delta = within(
             Parameter::Delta,
@@ -147,14 +246,235 @@ impl Account {
             (Delta::SMALLEST..1.0).contains(&delta.value()),
             "[1e-300, 1)",
         )?;
+        if let [(round, 1)] = &self.rounds[..] {
+            return round.epsilon(delta);
+        }
+        let tail = ln_tail(delta.ln(), self.total());
+        let upper = self.pessimistic(tail);
+        let (mut lower, mut best) = (0.0, None);
+        for strategy in self.strategies() {
+            let value = self.optimistic(&strategy, tail).epsilon(delta);
+            if value > lower || best.is_none() {
+                (lower, best) = (value, Some(strategy));
+            }
+        }
+        let least = Epsilon::new(lower)?;
+        let most = Epsilon::new(upper.epsilon(delta).max(lower))?;
+        Ok(self.answer(most, least, best, self.numerics(&upper, tail)))
+    }
+
+    /// The least δ for which the plan is (ε, δ)-DP.
+    pub fn delta(&self, epsilon: Epsilon) -> Result<Answer<Delta>, Error> {
+        let epsilon = epsilon.value();
+        if let [(round, 1)] = &self.rounds[..] {
+            return round.delta(epsilon);
+        }
+        let mut tail = ln_tail(ln_gaussian_delta(epsilon, self.variance()), self.total());
+        let mut upper = self.pessimistic(tail);
+        let mut most = upper.delta(epsilon);
+        // Go deeper until what was cut off no longer shows in the answer.
+        while upper.infinite() > 1e-3 * most && tail > DEEPEST {
+            tail = (2.0 * tail).max(DEEPEST);
+            upper = self.pessimistic(tail);
+            most = upper.delta(epsilon);
+        }
+        let (mut lower, mut best) = (0.0, None);
+        for strategy in self.strategies() {
+            let value = self.optimistic(&strategy, tail).delta(epsilon);
+            if value > lower || best.is_none() {
+                (lower, best) = (value, Some(strategy));
+            }
+        }
+        let numerics = self.numerics(&upper, tail);
+        Ok(self.answer(
+            Delta::new(most.max(lower))?,
+            Delta::new(lower)?,
+            best,
+            numerics,
+        ))
+    }
+
+    /// The trade-off function: the type II error of any test with type I error `alpha` in (0, 1) is at least `upper`; for some pair of datasets a test attains `lower`.
+    pub fn type_two_error(&self, alpha: f64) -> Result<Answer<f64>, Error> {
+        let alpha = within(
+            Parameter::Alpha,
+            alpha,
+            alpha > 0.0 && alpha < 1.0,
+            "(0, 1)",
+        )?;
+        let tail = ln_tail(alpha.ln() - 23.0, self.total());
+        let upper = self.pessimistic(tail);
+        let (mut attained, mut best) = (1.0 - alpha, None);
+        for strategy in self.strategies() {
+            let value = self.optimistic(&strategy, tail).type_two_error(alpha);
+            if value < attained || best.is_none() {
+                (attained, best) = (value, Some(strategy));
+            }
+        }
+        let numerics = self.numerics(&upper, tail);
+        Ok(self.answer(upper.type_two_error(alpha), attained, best, numerics))
+    }
+
+    /// The Rényi divergence of order `order` > 1 of the composed pair.
+    pub fn renyi(&self, order: f64) -> Result<Answer<f64>, Error> {
+        let order = within(
+            Parameter::Order,
+            order,
+            (1.0 + 1e-6..=1e6).contains(&order),
+            "[1 + 1e-6, 1e6]",
+        )?;
+        let upper = self.pessimistic(DEEPEST);
+        let (mut lower, mut best) = (0.0, None);
+        for strategy in self.strategies() {
+            let value = self.optimistic(&strategy, DEEPEST).renyi(order);
+            if value > lower || best.is_none() {
+                (lower, best) = (value, Some(strategy));
+            }
+        }
+        let numerics = self.numerics(&upper, DEEPEST);
+        Ok(self.answer(upper.renyi(order), lower, best, numerics))
+    }
+
+    /// Mean and variance of the privacy loss of the dominating and of the best attained pair, as discretised.
+    pub fn loss_moments(&self) -> Result<Answer<(f64, f64)>, Error> {
+        let tail = ln_tail(-40.0, self.total());
+        let upper = self.pessimistic(tail);
+        let best = self.strategies().into_iter().next();
+        let attained = best.as_ref().map_or((0.0, 0.0), |strategy| {
+            self.optimistic(strategy, tail).loss_moments()
+        });
+        let numerics = self.numerics(&upper, tail);
+        Ok(self.answer(upper.loss_moments(), attained, best, numerics))
+    }
+
+    fn total(&self) -> f64 {
+        self.rounds.iter().map(|(_, times)| *times as f64).sum()
+    }
+
+    fn variance(&self) -> f64 {
+        self.rounds
+            .iter()
+            .map(|(round, times)| *times as f64 * round.variance())
+            .sum()
+    }
+
+    fn pessimistic(&self, tail: f64) -> Composition {
+        self.composed(Side::Upper, tail, |_| Want::Dominating)
+    }
+
+    fn optimistic(&self, strategy: &Strategy, tail: f64) -> Composition {
+        self.composed(Side::Lower, tail, |kind| {
+            Want::Attained(strategy.chosen[kind], strategy.direction)
+        })
+    }
+
+    fn composed(&self, side: Side, tail: f64, want: impl Fn(usize) -> Want) -> Composition {
+        let mut composition = Composition::new(side);
+        for (kind, (round, times)) in self.rounds.iter().enumerate() {
+            if let Some(pld) = round.pld(want(kind), self.accuracy, tail) {
+                // Distributions come from this account, on the side asked for.
+                let _ = composition.add(&pld, *times);
+            }
+        }
+        composition
+    }
+
+    /// Which adversaries to try: a few when there is one kind of round, else the most promising of each kind; both directions where they differ.
+    fn strategies(&self) -> Vec<Strategy> {
+        let choices: Vec<Vec<usize>> = match &self.rounds[..] {
+            [(round, _)] => (0..round.attained.len().min(MOST_ADVERSARIES))
+                .map(|index| vec![index])
+                .collect(),
+            rounds => vec![vec![0; rounds.len()]],
+        };
+        let mut all = Vec::new();
+        for chosen in choices {
+            let symmetric =
+                self.rounds.iter().zip(&chosen).all(|((round, _), &index)| {
+                    round.attained[index].profile.atoms().is_symmetric()
+                });
+            let directions: &[Direction] = if symmetric {
+                &[Direction::Forward]
+            } else {
+                &[Direction::Forward, Direction::Reverse]
+            };
+            for &direction in directions {
+                all.push(Strategy {
+                    chosen: chosen.clone(),
+                    direction,
+                });
+            }
+        }
+        all
+    }
+
+    fn numerics(&self, upper: &Composition, tail: f64) -> Numerics {
+        let (mut step, mut points) = (f64::INFINITY, 0);
+        for (round, _) in &self.rounds {
+            if let Some(pld) = round.pld(Want::Dominating, self.accuracy, tail) {
+                step = step.min(pld.losses().step());
+                points = points.max(pld.losses().points());
+            }
+        }
+        Numerics::Lattice {
+            accuracy: self.accuracy,
+            step: if step.is_finite() { step } else { 0.0 },
+            points,
+            infinite_loss: upper.infinite(),
+        }
+    }
+
+    fn answer<T>(
+        &self,
+        upper: T,
+        lower: T,
+        best: Option<Strategy>,
+        numerics: Numerics,
+    ) -> Answer<T> {
+        let names: Vec<&str> = self
+            .rounds
+            .iter()
+            .map(|(round, _)| round.dominating_name)
+            .collect();
+        let attained: Vec<&Attained> = match &best {
+            Some(strategy) => self
+                .rounds
+                .iter()
+                .zip(&strategy.chosen)
+                .map(|((round, _), &index)| &round.attained[index])
+                .collect(),
+            None => Vec::new(),
+        };
+        let join = |parts: Vec<&str>, by: &str| {
+            let mut parts = parts;
+            parts.dedup();
+            parts.join(by)
+        };
+        answer(
+            (upper, format!("pld/{}", join(names, "+"))),
+            (
+                lower,
+                format!(
+                    "pld/{}",
+                    join(attained.iter().map(|a| a.name.as_str()).collect(), "+")
+                ),
+                join(attained.iter().map(|a| a.words.as_str()).collect(), "; "),
+            ),
+            numerics,
+        )
+    }
+}
+
+/// One round alone: no discretisation of the loss.
+impl Priced {
+    fn epsilon(&self, delta: f64) -> Result<Answer<Epsilon>, Error> {
         let mut upper: f64 = 0.0;
         for profile in &self.dominating {
             if upper == 0.0 || !profile.meets(upper, delta) {
                 upper = upper.max(profile.epsilon_upper(delta));
             }
         }
-        let mut lower: f64 = 0.0;
-        let mut best = &self.attained[0];
+        let (mut lower, mut best): (f64, _) = (0.0, &self.attained[0]);
         for attained in &self.attained {
             if lower == 0.0 || attained.profile.exceeds(lower, delta) {
                 let value = attained.profile.epsilon_lower(delta);
@@ -163,43 +483,51 @@ impl Account {
                 }
             }
         }
-        self.answer(Epsilon::new(upper)?, Epsilon::new(lower)?, best)
+        Ok(self.answer(Epsilon::new(upper)?, Epsilon::new(lower)?, best))
     }
 
-    /// The least δ for which the round is (ε, δ)-DP.
-    pub fn delta(&self, epsilon: Epsilon) -> Result<Answer<Delta>, Error> {
+    fn delta(&self, epsilon: f64) -> Result<Answer<Delta>, Error> {
         let upper = self
             .dominating
             .iter()
-            .map(|profile| profile.delta(epsilon.value()).upper)
+            .map(|profile| profile.delta(epsilon).upper)
             .fold(0.0, f64::max);
-        let mut lower: f64 = 0.0;
-        let mut best = &self.attained[0];
+        let (mut lower, mut best) = (0.0, &self.attained[0]);
         for attained in &self.attained {
-            let value = attained.profile.delta(epsilon.value()).lower;
+            let value = attained.profile.delta(epsilon).lower;
             if value > lower {
                 (lower, best) = (value, attained);
             }
         }
-        self.answer(Delta::new(upper)?, Delta::new(lower)?, best)
+        Ok(self.answer(Delta::new(upper)?, Delta::new(lower)?, best))
     }
 
-    fn answer<T>(&self, upper: T, lower: T, best: &Attained) -> Result<Answer<T>, Error> {
-        Ok(Answer {
-            upper: Bound {
-                value: upper,
-                side: Side::Upper,
-                standing: Standing::Certified,
-                method: format!("profile/{}", self.dominating_name),
-                attained_by: None,
-            },
-            lower: Bound {
-                value: lower,
-                side: Side::Lower,
-                standing: Standing::Certified,
-                method: format!("profile/{}", best.name),
-                attained_by: Some(best.words.clone()),
-            },
-        })
+    fn answer<T>(&self, upper: T, lower: T, best: &Attained) -> Answer<T> {
+        answer(
+            (upper, format!("profile/{}", self.dominating_name)),
+            (lower, format!("profile/{}", best.name), best.words.clone()),
+            Numerics::Profile { accuracy: FINE },
+        )
+    }
+}
+
+/// Both bounds are certified: everything below this line bounds its own errors.
+fn answer<T>(upper: (T, String), lower: (T, String, String), numerics: Numerics) -> Answer<T> {
+    Answer {
+        upper: Bound {
+            value: upper.0,
+            side: Side::Upper,
+            standing: Standing::Certified,
+            method: upper.1,
+            attained_by: None,
+        },
+        lower: Bound {
+            value: lower.0,
+            side: Side::Lower,
+            standing: Standing::Certified,
+            method: lower.1,
+            attained_by: Some(lower.2),
+        },
+        numerics,
     }
 }

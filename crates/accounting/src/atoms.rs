@@ -123,11 +123,21 @@ impl Atoms {
     /// );
     /// ```
     pub fn new(atoms: &[(f64, f64, f64)]) -> Result<Self, Error> {
-        let atoms = atoms
+        let given: Vec<Atom> = atoms
             .iter()
             .map(|&(weight, p, q)| Atom::plain(weight, p, q))
             .collect();
-        Self::checked(atoms, None)
+        // First as given, for the error messages; then with the three sums made exact.
+        Self::checked(given, None)?;
+        let sum = |part: fn(&(f64, f64, f64)) -> f64| atoms.iter().map(part).sum::<f64>();
+        let (total, first, second) = (sum(|a| a.0), sum(|a| a.0 * a.1), sum(|a| a.0 * a.2));
+        let exact = atoms
+            .iter()
+            .map(|&(weight, p, q)| {
+                Atom::plain(weight / total, p * total / first, q * total / second)
+            })
+            .collect();
+        Self::checked(exact, None)
     }
 
     /// Checks the invariants; `loss_limit` where it is known exactly.
@@ -154,10 +164,12 @@ impl Atoms {
             }
         }
         let loss_limit = loss_limit.unwrap_or_else(|| {
+            // P and Q carry the rounding of a handful of operations each.
+            let slack = 1.0 + 64.0 * f64::EPSILON;
             atoms
                 .iter()
                 .filter(|atom| atom.p > 0.0)
-                .map(|atom| rounding::ln_up((atom.p / atom.q).max(atom.q / atom.p).next_up()))
+                .map(|atom| rounding::ln_up((atom.p / atom.q).max(atom.q / atom.p) * slack))
                 .fold(0.0, f64::max)
         });
         Ok(Self {
@@ -261,9 +273,12 @@ impl Atoms {
 
     /// Inputs `x0` against `x1` of a channel, others arbitrary: the privacy blanket.
     pub fn channel_blanket(channel: &Channel, x0: usize, x1: usize) -> Result<Self, Error> {
+        // A smaller blanket is a valid blanket: round the left-over up, where its relative accuracy matters, and scale the rest to fit.
         let blanket = channel.blanket();
-        let rest = (1.0 - blanket.iter().sum::<f64>()).max(0.0);
-        Self::from_channel(channel, x0, x1, &blanket, rest)
+        let sum: f64 = blanket.iter().sum();
+        let rest = (1.0 - sum).max(0.0) + 4.0 * f64::EPSILON * blanket.len() as f64;
+        let fitted: Vec<f64> = blanket.iter().map(|b| b * (1.0 - rest) / sum).collect();
+        Self::from_channel(channel, x0, x1, &fitted, rest)
     }
 
     /// Inputs `x0` against `x1` of a channel, all others holding `x2`: exact for that dataset.
@@ -290,7 +305,11 @@ impl Atoms {
             if w == 0.0 {
                 continue;
             }
-            let atom = Atom::plain(w, u0 / w, u1 / w);
+            let mut atom = Atom::plain(w, u0 / w, u1 / w);
+            // Equal quotients may come from entries that are not.
+            if u0 != u1 {
+                atom.subtracted = atom.p + atom.q;
+            }
             match atoms.iter_mut().find(|a| a.p == atom.p && a.q == atom.q) {
                 Some(same) => same.weight += w,
                 None => atoms.push(atom),

@@ -136,4 +136,28 @@ pub struct Answer<T> {
     pub upper: Bound<T>,
     /// What no analysis can get below.
     pub lower: Bound<T>,
+    /// How the computer went about it.
+    pub numerics: Numerics,
+}
+
+/// The discretisation behind an answer, and what it may have cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Numerics {
+    /// One round, from its profile.
+    Profile {
+        /// Relative distance in ε between the two ends of each bound's enclosure, about.
+        accuracy: f64,
+    },
+    /// Several rounds, from privacy-loss distributions on a lattice.
+    Lattice {
+        /// Relative error in ε that the lattice aims at.
+        accuracy: f64,
+        /// The finest step among the rounds' lattices.
+        step: f64,
+        /// The largest number of lattice points of a single round.
+        points: usize,
+        /// Mass treated as an infinite loss, after composition: part of δ.
+        infinite_loss: f64,
+    },
 }

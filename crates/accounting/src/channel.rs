@@ -61,7 +61,7 @@ impl Channel {
         let rows = rows
             .into_iter()
             .map(|row| {
-                let sum: f64 = row.iter().sum();
+                let sum = compensated_sum(&row);
                 row.into_iter().map(|entry| entry / sum).collect()
             })
             .collect();
@@ -100,4 +100,16 @@ impl Channel {
         }
         columns
     }
+}
+
+/// A sum whose rounding error does not grow with its length (Kahan).
+fn compensated_sum(terms: &[f64]) -> f64 {
+    let (mut sum, mut carry) = (0.0, 0.0);
+    for term in terms {
+        let corrected = term - carry;
+        let next = sum + corrected;
+        carry = (next - sum) - corrected;
+        sum = next;
+    }
+    sum
 }

@@ -21,6 +21,14 @@ pub enum Parameter {
     Colluding,
     /// The number of categories of randomized response.
     Categories,
+    /// The number of rounds.
+    Rounds,
+    /// The accuracy of a composed ε.
+    Accuracy,
+    /// A Rényi order.
+    Order,
+    /// A type I error.
+    Alpha,
     /// The bound p on the likelihood ratio, in a ratio summary.
     Ratio,
     /// The bound β on the total variation distance, in a ratio summary.
@@ -40,6 +48,10 @@ impl fmt::Display for Parameter {
             Self::CheckIn => "check-in rate",
             Self::Colluding => "colluding fraction",
             Self::Categories => "k",
+            Self::Rounds => "rounds",
+            Self::Accuracy => "accuracy",
+            Self::Order => "order",
+            Self::Alpha => "type I error",
             Self::Ratio => "likelihood ratio p",
             Self::Variation => "total variation beta",
             Self::Cover => "cover q",
@@ -149,6 +161,79 @@ pub enum Error {
         index: usize,
         /// The entry.
         value: f64,
+    },
+    /// More kinds of rounds than a plan may have.
+    #[error("a plan may have at most {most} different kinds of rounds")]
+    TooManyKinds {
+        /// How many it may have.
+        most: usize,
+    },
+    /// A plan without rounds.
+    #[error("the plan has no [[round]]")]
+    PlanEmpty,
+    /// A plan file that is far too long.
+    #[error(
+        "the plan is {bytes} bytes long: at most {most} are read; repeat a round with `repeat`"
+    )]
+    PlanTooLarge {
+        /// Its size.
+        bytes: u64,
+        /// What is allowed.
+        most: u64,
+    },
+    /// A plan that is not TOML, or has a field it should not have, or lacks one.
+    #[error("line {line}: {message}")]
+    PlanSyntax {
+        /// Where.
+        line: usize,
+        /// What.
+        message: String,
+    },
+    /// A field of a plan with a bad value.
+    #[error("line {line}, field `{field}`: {error}")]
+    PlanField {
+        /// Where.
+        line: usize,
+        /// Which.
+        field: &'static str,
+        /// What.
+        error: Box<Error>,
+    },
+    /// A field that the randomizer needs.
+    #[error("missing field `{field}`")]
+    MissingField {
+        /// Which.
+        field: &'static str,
+    },
+    /// A field that the randomizer does not have.
+    #[error("field `{field}` does not belong to this randomizer")]
+    SurplusField {
+        /// Which.
+        field: &'static str,
+    },
+    /// Two accountants of different populations.
+    #[error("the rounds of population `{there}` cannot be added to those of `{here}`")]
+    OtherPopulation {
+        /// The one that was to be added to.
+        here: String,
+        /// The one that was to be added.
+        there: String,
+    },
+    /// A round with more users than the population has.
+    #[error("a round of {round} users is not one of population `{population}`, which has {users}")]
+    LargerPopulation {
+        /// The population's name.
+        population: String,
+        /// Its size.
+        users: u64,
+        /// The round's users.
+        round: u64,
+    },
+    /// A stored accountant that cannot be read.
+    #[error("not a stored accountant: {message}")]
+    Stored {
+        /// Why not.
+        message: String,
     },
     /// An atom where one likelihood is zero and the other is not: an unbounded privacy loss.
     #[error("atom {index} has exactly one of P and Q equal to 0: its privacy loss is unbounded")]

@@ -16,20 +16,26 @@
 //! Adjacency is replacement throughout: two datasets of the same n users that differ in one user's value.
 
 mod account;
+mod accountant;
 pub mod atoms;
 mod bound;
 mod channel;
+pub mod compose;
 mod error;
 mod lower;
 mod mechanism;
 mod participation;
+mod plan;
+pub mod pld;
 pub mod profile;
 mod round;
 
 pub use account::{Account, account};
-pub use bound::{Answer, Bound, Delta, Epsilon, Side, Standing};
+pub use accountant::Accountant;
+pub use bound::{Answer, Bound, Delta, Epsilon, Numerics, Side, Standing};
 pub use channel::Channel;
 pub use error::{Error, Parameter};
 pub use mechanism::{Mechanism, RatioSummary};
 pub use participation::{Participation, Rate};
+pub use plan::Plan;
 pub use round::Round;

@@ -36,7 +36,7 @@ pub(crate) fn adversaries(mechanism: &Mechanism) -> Result<Vec<Adversary>, Error
         Mechanism::Ratio(summary) => Ok(vec![Adversary {
             atoms: Atoms::ratio(summary)?,
             name: "ratio".into(),
-            words: "the extremal randomizer of the summary, every other user with the least covering law"
+            words: "the extremal randomizer of the summary, every other user running one with the least covering law"
                 .into(),
         }]),
         Mechanism::Matrix(channel) => {

@@ -56,8 +56,8 @@ impl Categories {
 
 /// All that Theorem V needs to know of a randomizer (Wang et al. 2024's parameters).
 ///
-/// For every pair of inputs, with laws U₀ and U₁ of their reports: U₀/U₁ lies in [1/p, p], their total variation distance is at most β, and
-/// every other user's law is at least max(U₀, U₁)/q.
+/// For every pair of inputs of a user, with laws U₀ and U₁ of the report: U₀/U₁ lies in [1/p, p], their total variation distance is at most β, and
+/// the law of every other user, who may run another randomizer, is at least max(U₀, U₁)/q.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioSummary {
     ratio: f64,
@@ -93,8 +93,8 @@ impl RatioSummary {
         within(
             Parameter::Cover,
             cover,
-            cover.is_finite() && cover >= 1.0 + variation,
-            format!("[1 + beta, inf) = [{}, inf)", 1.0 + variation),
+            cover >= 1.0 + variation && cover <= 1e43,
+            format!("[1 + beta, 1e43] = [{}, 1e43]", 1.0 + variation),
         )?;
         Ok(Self {
             ratio,

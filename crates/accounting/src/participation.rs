@@ -10,6 +10,9 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// Below this, probabilities of rare events leave the range of doubles.
+    const SMALLEST: f64 = 1e-30;
+
     /// Everybody checks in with the same probability.
     ///
     /// ```
@@ -24,8 +27,12 @@ impl Rate {
         within(
             Parameter::CheckIn,
             rate,
-            (f64::MIN_POSITIVE..=1.0).contains(&rate),
-            "(0, 1]",
+            (Self::SMALLEST..=1.0).contains(&rate),
+            if rate > 0.0 && rate <= 1.0 {
+                "[1e-30, 1]"
+            } else {
+                "(0, 1]"
+            },
         )?;
         Ok(Self {
             lowest: rate,

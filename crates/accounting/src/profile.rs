@@ -12,12 +12,12 @@
 use crate::atoms::Atoms;
 use shuffledp_numerics::positive_part::{LnEnclosure, Sum};
 use shuffledp_numerics::root::falling_crossing;
-use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up};
+use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_down, widen_up};
 use shuffledp_numerics::special;
 
 /// Relative accuracy in ε of the first search and of the final answer.
 const COARSE: f64 = 1e-4;
-const FINE: f64 = 1e-6;
+pub(crate) const FINE: f64 = 1e-6;
 
 /// A number known to lie between two others.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,10 +113,29 @@ impl Profile {
         }
         .ln_positive_part(accuracy);
         LnEnclosure {
-            lower: total.lower - ln_up(users),
+            lower: widen_down(total.lower - ln_up(users)),
             // A divergence is at most 1.
-            upper: (total.upper - ln_down(users)).min(0.0),
+            upper: widen_up(total.upper - ln_down(users)).min(0.0),
         }
+    }
+
+    /// √(m χ²)/n: the standard deviation of the privacy loss, to leading order.
+    pub fn loss_deviation(&self) -> f64 {
+        (self.taking_part as f64 * self.atoms.chi_square()).sqrt() / self.users as f64
+    }
+
+    /// ln δ, the larger of the two directions, as accurately as a lattice of losses needs it.
+    pub(crate) fn ln_delta_for_lattice(&self, epsilon: f64) -> LnEnclosure {
+        self.ln_delta(epsilon, FINE)
+    }
+
+    /// The same in one direction.
+    pub(crate) fn ln_delta_in_for_lattice(
+        &self,
+        direction: Direction,
+        epsilon: f64,
+    ) -> LnEnclosure {
+        self.ln_delta_in(direction, epsilon, FINE)
     }
 
     /// δ at ε ≥ 0, the larger of the two directions.
@@ -186,8 +205,6 @@ impl Profile {
         accuracy: f64,
         guess: f64,
     ) -> shuffledp_numerics::root::Crossing {
-        // √(−ln δ) is nearly linear in ε, which is what a secant likes.
-        let wanted = (-ln_delta).sqrt();
         falling_crossing(
             0.0,
             self.atoms.loss_limit(),
@@ -195,23 +212,37 @@ impl Profile {
             0.2 * accuracy,
             |epsilon| {
                 let ln = self.ln_delta(epsilon, accuracy);
-                let reached = match end {
-                    End::Lower => ln.lower,
-                    End::Upper => ln.upper,
-                };
-                wanted - (-reached.min(0.0)).sqrt()
+                above_wanted(
+                    match end {
+                        End::Lower => ln.lower,
+                        End::Upper => ln.upper,
+                    },
+                    ln_delta,
+                )
             },
         )
     }
 
     /// ε by the central limit theorem: δ ≈ s φ(z)/(1+z²) at ε = s z, s² = m χ²/n².
     fn guess(&self, delta: f64) -> f64 {
-        let spread = (self.taking_part as f64 * self.atoms.chi_square()).sqrt() / self.users as f64;
+        let spread = self.loss_deviation();
         let budget = (spread / delta).ln() - 0.92;
         let mut z: f64 = 1.0;
         for _ in 0..4 {
             z = (2.0 * (budget - (z * z).ln_1p())).max(0.01).sqrt();
         }
         (spread * z).min(0.5 * self.atoms.loss_limit())
+    }
+}
+
+/// A function of ln δ that is positive exactly where ln δ > `wanted`, and nearly linear in ε, which is what a secant likes: the difference of √(−ln δ).
+pub(crate) fn above_wanted(ln_delta: f64, wanted: f64) -> f64 {
+    let distance = (-wanted).sqrt() - (-ln_delta.min(0.0)).sqrt();
+    if ln_delta.is_nan() {
+        f64::NAN
+    } else if ln_delta > wanted {
+        distance.max(f64::MIN_POSITIVE)
+    } else {
+        distance.min(0.0)
     }
 }

@@ -10,6 +10,7 @@ use shuffledp_numerics::MAX_COUNT;
 pub struct Round {
     mechanism: Mechanism,
     users: u64,
+    colluding: f64,
     honest: u64,
     participation: Participation,
     adaptive_within_round: bool,
@@ -26,6 +27,19 @@ impl Round {
     /// # Ok::<(), shuffledp_accounting::Error>(())
     /// ```
     pub fn new(mechanism: Mechanism, users: u64) -> Result<Self, Error> {
+        Self::check_users(users)?;
+        Ok(Self {
+            mechanism,
+            users,
+            colluding: 0.0,
+            honest: users,
+            participation: Participation::Everyone,
+            adaptive_within_round: false,
+        })
+    }
+
+    /// A population must be a crowd.
+    pub(crate) fn check_users(users: u64) -> Result<(), Error> {
         if users == 1 {
             return Err(Error::OneUser);
         }
@@ -34,14 +48,8 @@ impl Round {
             users as f64,
             (2..=MAX_COUNT).contains(&users),
             "[2, 2^53]",
-        )?;
-        Ok(Self {
-            mechanism,
-            users,
-            honest: users,
-            participation: Participation::Everyone,
-            adaptive_within_round: false,
-        })
+        )
+        .map(|_| ())
     }
 
     /// `size` of the users, drawn without replacement.
@@ -89,7 +97,8 @@ impl Round {
         )?;
         // A decimal fraction of a whole number is often whole only up to rounding: 0.1 of 30 is 3 users, not 4.
         let exact = fraction * self.users as f64;
-        let colluding = (exact * (1.0 - 4.0 * f64::EPSILON)).ceil();
+        let colluding = (exact - (4.0 * f64::EPSILON * exact).min(1e-6)).ceil();
+        self.colluding = fraction;
         self.honest = self.users - colluding as u64;
         if self.honest < 2 {
             return Err(Error::TooFewHonest {
@@ -120,6 +129,11 @@ impl Round {
     /// n.
     pub fn users(&self) -> u64 {
         self.users
+    }
+
+    /// The fraction of users who may collude.
+    pub fn colluding_fraction(&self) -> f64 {
+        self.colluding
     }
 
     /// The users who do not collude.

@@ -1,8 +1,7 @@
 //! The answer as a table for people, as JSON and as CSV for programs.
 
-use crate::failure::Failure;
 use crate::number::{plain, rounded};
-use crate::words::Words;
+use crate::words::Question;
 use clap::ValueEnum;
 use comfy_table::{ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle};
 use serde_json::{Map, Value, json};
@@ -37,19 +36,19 @@ impl Format {
     }
 }
 
-/// The answer to "what is `asked` at `given`", as text.
-pub(crate) fn print<T: Copy>(
-    words: &Words,
-    query: Map<String, Value>,
+/// The answer to "what is `asked` at `given`".
+pub(crate) fn text<T: Copy>(
+    format: Format,
+    question: Question,
     given: (&str, f64),
     asked: &str,
     answer: &Answer<T>,
     value: fn(T) -> f64,
-) -> Result<String, Failure> {
-    match words.format {
-        Format::Table => Ok(table(&words.sentence(&query), given, asked, answer, value)),
-        Format::Json => Ok(json_object(query, given, asked, answer, value)),
-        Format::Csv => Ok(csv_lines(given, asked, answer, value)),
+) -> String {
+    match format {
+        Format::Table => table(&question.sentence, given, asked, answer, value),
+        Format::Json => json_object(question.query, given, asked, answer, value),
+        Format::Csv => csv_lines(given, asked, answer, value),
     }
 }
 
@@ -119,6 +118,7 @@ fn json_object<T: Copy>(
         asked: { "upper": value(answer.upper.value), "lower": value(answer.lower.value) },
         "upper": bound(&answer.upper),
         "lower": bound(&answer.lower),
+        "numerics": answer.numerics,
     });
     format!("{object}\n")
 }

@@ -60,7 +60,13 @@ fn flag(parameter: Parameter) -> Option<&'static str> {
         Parameter::CheckIn => "--check-in",
         Parameter::Colluding => "--colluding",
         Parameter::Categories => "--k",
-        Parameter::Ratio | Parameter::Variation | Parameter::Cover => return None,
+        Parameter::Rounds => "--rounds",
+        Parameter::Accuracy => "--accuracy",
+        Parameter::Ratio
+        | Parameter::Variation
+        | Parameter::Cover
+        | Parameter::Order
+        | Parameter::Alpha => return None,
     })
 }
 

@@ -9,7 +9,7 @@ use answer::Format;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use failure::Failure;
-use shuffledp::{Delta, Epsilon, account};
+use shuffledp::{Delta, Epsilon};
 use std::process::ExitCode;
 use words::Words;
 
@@ -25,10 +25,10 @@ struct Command {
 
 #[derive(Subcommand)]
 enum Ask {
-    /// The central epsilon of a shuffled round at a given delta
+    /// The central epsilon of shuffled rounds at a given delta
     #[command(after_help = "Example:\n  shuffledp epsilon --epsilon0 4 --users 1e6 --delta 1e-8")]
     Epsilon(EpsilonArguments),
-    /// The central delta of a shuffled round at a given epsilon
+    /// The central delta of shuffled rounds at a given epsilon
     #[command(after_help = "Example:\n  shuffledp delta --epsilon0 4 --users 1e6 --epsilon 0.05")]
     Delta(DeltaArguments),
     /// Completions for a shell, on standard output
@@ -99,30 +99,32 @@ impl Ask {
     fn answer(self) -> Result<String, Failure> {
         match self {
             Self::Epsilon(EpsilonArguments { words, delta }) => {
-                let (round, query) = words.round()?;
                 let delta = Delta::new(number::real("--delta", &delta)?)?;
-                let answer = account(&round)?.epsilon(delta)?;
-                answer::print(
-                    &words,
-                    query,
-                    ("delta", delta.value()),
+                let question = words.question()?;
+                let answer = question.account.epsilon(delta)?;
+                let given = ("delta", delta.value());
+                Ok(answer::text(
+                    words.format,
+                    question,
+                    given,
                     "epsilon",
                     &answer,
                     Epsilon::value,
-                )
+                ))
             }
             Self::Delta(DeltaArguments { words, epsilon }) => {
-                let (round, query) = words.round()?;
                 let epsilon = Epsilon::new(number::real("--epsilon", &epsilon)?)?;
-                let answer = account(&round)?.delta(epsilon)?;
-                answer::print(
-                    &words,
-                    query,
-                    ("epsilon", epsilon.value()),
+                let question = words.question()?;
+                let answer = question.account.delta(epsilon)?;
+                let given = ("epsilon", epsilon.value());
+                Ok(answer::text(
+                    words.format,
+                    question,
+                    given,
                     "delta",
                     &answer,
                     Delta::value,
-                )
+                ))
             }
             Self::Completions { shell } => {
                 let mut script = Vec::new();

@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::number::{grouped, real, whole};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
-use shuffledp::{Mechanism, Round};
+use shuffledp::{Account, Mechanism, Plan, Round, account};
+use std::path::{Path, PathBuf};
 
 /// A local randomizer by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -26,21 +27,31 @@ pub(crate) struct Words {
     #[arg(long, value_enum, default_value_t = Randomizer::Ldp)]
     randomizer: Randomizer,
     /// Local guarantee: 0, or from 1e-12 to 100
-    #[arg(long, value_name = "E0", allow_hyphen_values = true)]
-    epsilon0: String,
+    #[arg(
+        long,
+        value_name = "E0",
+        allow_hyphen_values = true,
+        required_unless_present = "plan"
+    )]
+    epsilon0: Option<String>,
     /// Number of categories, for krr
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     k: Option<String>,
     /// Number of users n, at least 2 (1e6 is understood)
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    users: String,
+    #[arg(
+        long,
+        value_name = "N",
+        allow_hyphen_values = true,
+        required_unless_present = "plan"
+    )]
+    users: Option<String>,
     /// M of N users take part, drawn without replacement [default: everybody]
     #[arg(long, value_name = "M", allow_hyphen_values = true)]
     sample: Option<String>,
     /// Each user takes part with probability G, or with one of their own between LO and HI [default: everybody]
     #[arg(long, value_name = "G|LO..HI", allow_hyphen_values = true)]
     check_in: Option<String>,
-    /// Number of rounds (adaptive composition); only 1 so far
+    /// Number of rounds (adaptive composition)
     #[arg(
         long,
         value_name = "T",
@@ -59,15 +70,80 @@ pub(crate) struct Words {
         allow_hyphen_values = true
     )]
     colluding: String,
+    /// A TOML file of several kinds of rounds, instead of the words above
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "epsilon0", "k", "users", "sample", "check_in", "rounds", "colluding",
+            "adaptive_within_round", "randomizer",
+        ]
+    )]
+    plan: Option<PathBuf>,
+    /// Relative accuracy of a composed epsilon, in [1e-7, 0.01] [default: 2e-5]
+    #[arg(
+        long,
+        value_name = "A",
+        allow_hyphen_values = true,
+        help_heading = "Output"
+    )]
+    pub(crate) accuracy: Option<String>,
     /// How to print the answer
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
     pub(crate) format: Format,
 }
 
+/// The largest plan file that is read, in bytes.
+const LARGEST_PLAN: u64 = 1 << 20;
+
+/// What was asked about: the plan, the same words as JSON, and a sentence.
+pub(crate) struct Question {
+    pub(crate) account: Account,
+    pub(crate) query: Map<String, Value>,
+    pub(crate) sentence: String,
+}
+
 impl Words {
+    /// The plan that the words describe, ready to be priced.
+    pub(crate) fn question(&self) -> Result<Question, Failure> {
+        let (plan, query, sentence) = match &self.plan {
+            Some(path) => {
+                let plan = read_plan(path)?;
+                let mut query = Map::new();
+                query.insert("plan".into(), json!(path.display().to_string()));
+                query.insert("rounds".into(), json!(plan.total()));
+                let sentence = format!(
+                    "{} shuffled rounds of {} kinds, as in {}.",
+                    grouped(plan.total()),
+                    plan.rounds().len(),
+                    path.display()
+                );
+                (plan, query, sentence)
+            }
+            None => {
+                let (round, mut query) = self.round()?;
+                let rounds = whole("--rounds", &self.rounds)?;
+                query.insert("rounds".into(), json!(rounds));
+                let plan = Plan::new(round, rounds)?;
+                let sentence = self.sentence(&query);
+                (plan, query, sentence)
+            }
+        };
+        let mut account = account(&plan)?;
+        if let Some(accuracy) = &self.accuracy {
+            account = account.with_accuracy(real("--accuracy", accuracy)?)?;
+        }
+        Ok(Question {
+            account,
+            query,
+            sentence,
+        })
+    }
+
     /// The round, and the same words as JSON.
-    pub(crate) fn round(&self) -> Result<(Round, Map<String, Value>), Failure> {
-        let epsilon0 = real("--epsilon0", &self.epsilon0)?;
+    fn round(&self) -> Result<(Round, Map<String, Value>), Failure> {
+        // clap has seen to it that these are there when there is no plan.
+        let epsilon0 = real("--epsilon0", self.epsilon0.as_deref().unwrap_or_default())?;
         let mut query = Map::new();
         let name = match self.randomizer {
             Randomizer::Ldp => "ldp",
@@ -97,7 +173,7 @@ impl Words {
             (Randomizer::Ldp, None) => Mechanism::ldp(epsilon0)?,
             (Randomizer::Rr, None) => Mechanism::binary_response(epsilon0)?,
         };
-        let users = whole("--users", &self.users)?;
+        let users = whole("--users", self.users.as_deref().unwrap_or_default())?;
         query.insert("users".into(), json!(users));
         let mut round = Round::new(mechanism, users)?;
         if let Some(sample) = &self.sample {
@@ -122,15 +198,6 @@ impl Words {
                 round = round.check_in(rate)?;
             }
         }
-        let rounds = whole("--rounds", &self.rounds)?;
-        if rounds != 1 {
-            return Err(Failure::value(
-                "--rounds",
-                &self.rounds,
-                "1: the composition of several rounds is not there yet",
-            ));
-        }
-        query.insert("rounds".into(), json!(rounds));
         query.insert(
             "adaptive_within_round".into(),
             json!(self.adaptive_within_round),
@@ -145,16 +212,20 @@ impl Words {
     }
 
     /// The round in a sentence.
-    pub(crate) fn sentence(&self, query: &Map<String, Value>) -> String {
+    fn sentence(&self, query: &Map<String, Value>) -> String {
         let count = |key: &str| query.get(key).and_then(Value::as_u64).unwrap_or_default();
-        let epsilon0 = self.epsilon0.trim();
+        let epsilon0 = self.epsilon0.as_deref().unwrap_or_default().trim();
         let runs = match self.randomizer {
             Randomizer::Ldp => "any epsilon0-LDP randomizer".to_owned(),
             Randomizer::Krr => format!("{}-ary randomized response", grouped(count("k"))),
             Randomizer::Rr => "binary randomized response".to_owned(),
         };
+        let rounds = match count("rounds") {
+            1 => "One shuffled round".to_owned(),
+            many => format!("{} shuffled rounds", grouped(many)),
+        };
         let mut sentence = format!(
-            "One shuffled round, {} users, {runs}, epsilon0 = {epsilon0}",
+            "{rounds}, {} users, {runs}, epsilon0 = {epsilon0}",
             grouped(count("users"))
         );
         if query.contains_key("sample") {
@@ -171,4 +242,24 @@ impl Words {
         }
         sentence + "."
     }
+}
+
+/// Reads a plan; errors name the file.
+fn read_plan(path: &Path) -> Result<Plan, Failure> {
+    let name = path.display();
+    let unreadable = |error: std::io::Error| {
+        Failure::words("--plan", format!("--plan {name} cannot be read: {error}"))
+    };
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > LARGEST_PLAN {
+        return Err(Failure::words(
+            "--plan",
+            format!(
+                "--plan {name} is {size} bytes long: at most {LARGEST_PLAN} are read; repeat a round with `repeat`"
+            ),
+        ));
+    }
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    Plan::from_toml(&text)
+        .map_err(|error| Failure::words("--plan", format!("--plan {name}: {error}")))
 }

@@ -9,9 +9,13 @@
 //! | [`binomial`] | binomial probabilities and tails, n up to 2⁵³, down to 1e-300 and below |
 //! | [`multinomial`] | multinomial probabilities |
 //! | [`root`] | bracketing root finding that says which end is safe |
+//! | [`laplace`] | E f(S) from the cumulant function of S, as a certified enclosure |
+//! | [`lattice`] | sums of many independent lattice variables, at any number |
 //! | [`positive_part`] | E(X₁ + … + Xₘ + s)₊ for independent, identically distributed X: certified, at any m |
 
 pub mod binomial;
+pub mod laplace;
+pub mod lattice;
 pub mod log_space;
 pub mod multinomial;
 pub mod positive_part;

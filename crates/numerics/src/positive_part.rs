@@ -12,11 +12,9 @@ mod contour;
 mod direct;
 mod tilt;
 
+use crate::laplace::{Kernel, ROUNDING};
 use crate::special;
-use tilt::Saddle;
-
-/// Relative rounding error of a handful of floating-point operations. Inputs ([`Atom`], [`Sum`]) may be off by this much.
-pub(crate) const ROUNDING: f64 = 8.0 * f64::EPSILON;
+use tilt::Tilted;
 
 /// One value that X may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,25 +56,38 @@ impl LnEnclosure {
         upper: f64::NEG_INFINITY,
     };
 
-    /// Encloses e^`scale` · [`low`, `high`], rounding outward.
+    /// Nothing is known.
+    pub(crate) const UNKNOWN: Self = Self {
+        lower: f64::NEG_INFINITY,
+        upper: f64::INFINITY,
+    };
+
+    /// Encloses e^`scale` · [`low`, `high`], rounding outward. What is not a number encloses everything.
     pub(crate) fn scaled(scale: f64, low: f64, high: f64) -> Self {
-        let slack = ROUNDING * (1.0 + scale.abs());
-        let side = |value: f64, slack: f64| {
+        let side = |value: f64, direction: f64, unknown: f64| {
             if value > 0.0 {
-                scale + special::ln(value) + slack
+                let ln = special::ln(value);
+                scale + ln + direction * ROUNDING * (1.0 + scale.abs() + ln.abs())
+            } else if value.is_nan() {
+                unknown
             } else {
                 f64::NEG_INFINITY
             }
         };
-        Self {
-            lower: side(low, -slack),
-            upper: side(high, slack),
+        let enclosure = Self {
+            lower: side(low, -1.0, f64::NEG_INFINITY),
+            upper: side(high, 1.0, f64::INFINITY),
+        };
+        if scale.is_finite() {
+            enclosure
+        } else {
+            Self::UNKNOWN
         }
     }
 }
 
 /// Below e^this the value is reported as the enclosure [0, Chernoff bound]: no double could hold it.
-const NEGLIGIBLE: f64 = -760.0;
+pub(crate) const NEGLIGIBLE: f64 = -760.0;
 
 impl Sum<'_> {
     /// Encloses ln E(X₁ + … + Xₘ + s)₊.
@@ -93,47 +104,107 @@ impl Sum<'_> {
     /// assert!((answer.lower.exp() - 0.5).abs() < 1e-12 && (answer.upper.exp() - 0.5).abs() < 1e-12);
     /// ```
     pub fn ln_positive_part(&self, accuracy: f64) -> LnEnclosure {
-        let largest = self
+        // In units of the largest value, a power of two, nothing depends on how large values are.
+        let magnitude = self
             .atoms
             .iter()
             .filter(|atom| atom.weight > 0.0)
-            .map(|atom| atom.value + ROUNDING * atom.magnitude)
-            .fold(f64::NEG_INFINITY, f64::max);
-        if self.count * largest + self.shift <= 0.0 {
+            .map(|atom| atom.magnitude)
+            .fold(0.0, f64::max);
+        if magnitude == 0.0 {
             return LnEnclosure::ZERO;
         }
-        let Some(saddle) = Saddle::find(self) else {
-            // No saddle within range: the largest value of the sum is zero to within rounding. E(·)₊ is at most that value.
-            let most = self.count * largest + self.shift;
-            return LnEnclosure {
-                lower: f64::NEG_INFINITY,
-                upper: special::ln(most) + ROUNDING,
-            };
+        let exponent = magnitude.log2().floor();
+        let unit = (-exponent).exp2();
+        if !(unit.is_normal() && self.mean.is_finite() && self.shift.is_finite()) {
+            return LnEnclosure::UNKNOWN;
+        }
+        let atoms: Vec<Atom> = self
+            .atoms
+            .iter()
+            .filter(|atom| atom.weight > 0.0)
+            .map(|atom| Atom {
+                weight: atom.weight,
+                value: atom.value * unit,
+                magnitude: atom.magnitude * unit,
+            })
+            .collect();
+        let scaled = Sum {
+            atoms: &atoms,
+            mean: self.mean * unit,
+            count: self.count,
+            shift: self.shift * unit,
+        }
+        .ln_positive_part_in_units(accuracy);
+        let ln_unit = exponent * std::f64::consts::LN_2;
+        let slack = ROUNDING * (1.0 + ln_unit.abs());
+        LnEnclosure {
+            lower: scaled.lower + ln_unit - slack,
+            upper: scaled.upper + ln_unit + slack,
+        }
+    }
+
+    fn ln_positive_part_in_units(&self, accuracy: f64) -> LnEnclosure {
+        let largest = self
+            .atoms
+            .iter()
+            .map(|atom| atom.value + ROUNDING * atom.magnitude)
+            .fold(f64::NEG_INFINITY, f64::max);
+        // The largest value of the sum, rounded up; E(·)₊ is at most that, and at most m E X₊.
+        let most = self.count * largest
+            + self.shift
+            + 2.0 * ROUNDING * (self.count * largest.abs() + self.shift.abs());
+        if most <= 0.0 {
+            return LnEnclosure::ZERO;
+        }
+        let cap = most.min(self.count * self.mean_positive_value());
+        let cap = special::ln(cap) + ROUNDING * (1.0 + special::ln(cap).abs());
+        let enclosure = self.enclose(accuracy);
+        LnEnclosure {
+            lower: enclosure.lower,
+            upper: enclosure.upper.min(cap),
+        }
+    }
+
+    /// E X₊, rounded up.
+    fn mean_positive_value(&self) -> f64 {
+        self.atoms
+            .iter()
+            .map(|atom| atom.weight * (atom.value + ROUNDING * atom.magnitude).max(0.0))
+            .sum::<f64>()
+            * (1.0 + 4.0 * ROUNDING)
+    }
+
+    fn enclose(&self, accuracy: f64) -> LnEnclosure {
+        let Some(tilted) = Tilted::find(self) else {
+            // No saddle within range: the largest value of the sum is zero to within rounding.
+            return LnEnclosure::UNKNOWN;
         };
-        let chernoff = saddle.ln_chernoff();
+        let chernoff = tilted.saddle.ln_chernoff(Kernel::Ramp);
         if chernoff < NEGLIGIBLE {
             return LnEnclosure {
                 lower: f64::NEG_INFINITY,
                 upper: chernoff,
             };
         }
-        direct::evaluate(self, &saddle)
-            .unwrap_or_else(|| contour::evaluate(self, &saddle, accuracy))
+        direct::evaluate(self, &tilted.saddle)
+            .unwrap_or_else(|| contour::evaluate(self, &tilted, accuracy))
     }
 }
 
 #[doc(hidden)]
 pub mod testing {
     //! The two ways by name, for tests that compare them.
-    use super::{LnEnclosure, Saddle, Sum, contour, direct};
+    use super::{LnEnclosure, Sum, Tilted, contour, direct};
 
     /// By the contour integral, whatever the size.
     pub fn by_contour(sum: &Sum, accuracy: f64) -> Option<LnEnclosure> {
-        Saddle::find(sum).map(|saddle| contour::evaluate(sum, &saddle, accuracy))
+        Tilted::find(sum).map(|tilted| contour::evaluate(sum, &tilted, accuracy))
     }
 
     /// By summation over counts, whatever the work.
     pub fn by_direct(sum: &Sum) -> Option<LnEnclosure> {
-        Saddle::find(sum).and_then(|saddle| direct::evaluate_within(sum, &saddle, f64::INFINITY))
+        Tilted::find(sum)
+            .and_then(|tilted| direct::evaluate_within(sum, &tilted.saddle, f64::INFINITY))
     }
 }

@@ -62,6 +62,10 @@ pub fn falling_crossing(
             x: next,
             value: function(next),
         };
+        if point.value.is_nan() {
+            // Nothing was learnt: the bracket stands as it is.
+            break;
+        }
         if point.value > 0.0 {
             above = point;
         } else {

@@ -17,11 +17,12 @@
 //!
 //! Standing: certified. Cost: the product of the J − 2 narrowest windows.
 
-use super::tilt::Saddle;
 use super::{Atom, LnEnclosure, ROUNDING, Sum};
 use crate::binomial::Binomial;
+use crate::laplace::{Kernel, Saddle};
+use crate::log_space::ln_add_exp;
 use crate::multinomial;
-use crate::special::exp;
+use crate::special::{exp, ln};
 
 /// Largest number of inner terms to sum, about; more is left to the contour.
 const MOST_WORK: f64 = 100_000.0;
@@ -43,35 +44,33 @@ pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<L
     if atoms.len() < 2 {
         return None;
     }
+    // The windows may drop e^{−DROPPED} of the answer, and what they drop is measured in units of m E X₊.
+    let most = sum.count * sum.mean_positive_value();
+    let budget = DROPPED + (ln(most) - saddle.ln_estimate(Kernel::Ramp)).max(0.0);
     // A rough width first: exact windows cost a few tails each.
-    let budget = DROPPED - saddle.ln_estimate().min(0.0);
     let rough = |atom: &Atom| {
         let mean = sum.count * atom.weight;
         let spread = (2.0 * budget * mean * (1.0 - atom.weight)).sqrt();
         (2.0 * spread + 1.0).min(sum.count + 1.0)
     };
+    // The heaviest atom is always inside: 1 − π is only known well for the others. The widest of those goes with it.
     let mut order = atoms;
+    order.sort_by(|a, b| a.weight.total_cmp(&b.weight));
+    let heaviest = order.pop()?;
     order.sort_by(|a, b| rough(a).total_cmp(&rough(b)));
-    let inner = order.split_off(order.len() - 2);
+    let inner = [order.pop()?, heaviest];
     let outer = order;
     let states: f64 = outer.iter().map(rough).product();
-    if states * rough(&inner[0]).min(rough(&inner[1])) > work {
+    if states * rough(&inner[0]) > work {
         return None;
     }
 
-    // E X₊, in units of which the dropped part is measured.
-    let positive: f64 = sum
-        .atoms
-        .iter()
-        .map(|atom| atom.weight * (atom.value + ROUNDING * atom.magnitude).max(0.0))
-        .sum();
-    let scale = saddle.ln_estimate();
     let mut windows = Vec::with_capacity(outer.len());
-    let mut dropped = 0.0;
+    let mut ln_dropped = f64::NEG_INFINITY;
     for atom in &outer {
         let (window, ln_outside) = Window::around(sum.count as u64, atom.weight, budget)?;
         windows.push(window);
-        dropped += sum.count * positive * exp(ln_outside - scale) * (1.0 + 1e-6);
+        ln_dropped = ln_add_exp(ln_dropped, ln_outside + ln(most) + 1e-6);
     }
     if windows.iter().map(Window::size).product::<f64>() > work {
         return None;
@@ -88,13 +87,32 @@ pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<L
         windows,
         high,
         low,
-        scale,
         counts: Vec::new(),
-        lower: 0.0,
-        upper: dropped,
+        terms: Vec::new(),
     };
-    counting.descend(sum.count, sum.shift, ROUNDING * sum.shift.abs());
-    Some(LnEnclosure::scaled(scale, counting.lower, counting.upper))
+    counting.descend(sum.count, sum.shift, 2.0 * ROUNDING * sum.shift.abs());
+    let terms = counting.terms;
+    // In units of the largest term, so that nothing that matters underflows; what does is counted above.
+    let scale = terms
+        .iter()
+        .map(|term| term.ln_probability + ln(term.upper))
+        .fold(ln_dropped, f64::max);
+    if scale == f64::NEG_INFINITY {
+        return Some(LnEnclosure::ZERO);
+    }
+    let floor = f64::MIN_POSITIVE * terms.len() as f64;
+    let total = |part: fn(&Term) -> f64| {
+        terms
+            .iter()
+            .map(|term| exp(term.ln_probability - scale) * part(term))
+            .sum::<f64>()
+    };
+    let upper = total(|term| term.upper) + exp(ln_dropped - scale) + floor;
+    Some(LnEnclosure::scaled(
+        scale,
+        total(|term| term.lower) * (1.0 - 1e-12),
+        upper * (1.0 + 1e-12),
+    ))
 }
 
 /// The counts of one atom that are looked at.
@@ -154,17 +172,22 @@ fn first_where(low: u64, high: u64, condition: impl Fn(u64) -> bool) -> u64 {
     high
 }
 
-/// The enumeration and what it has added up so far, in units of e^scale.
+/// What one assignment of the outer counts contributes: e^ln_probability times something between the two.
+struct Term {
+    ln_probability: f64,
+    lower: f64,
+    upper: f64,
+}
+
+/// The enumeration and what it has found so far.
 struct Counting<'a> {
     sum: &'a Sum<'a>,
     outer: Vec<Atom>,
     windows: Vec<Window>,
     high: Atom,
     low: Atom,
-    scale: f64,
     counts: Vec<f64>,
-    lower: f64,
-    upper: f64,
+    terms: Vec<Term>,
 }
 
 impl Counting<'_> {
@@ -184,7 +207,7 @@ impl Counting<'_> {
             self.descend(
                 left - count,
                 base + count * atom.value,
-                slack + ROUNDING * count * atom.magnitude,
+                slack + 2.0 * ROUNDING * (count * atom.magnitude + base.abs()),
             );
             self.counts.pop();
         }
@@ -196,23 +219,25 @@ impl Counting<'_> {
         let value_at = |k: f64| base + k * self.high.value + (left - k) * self.low.value;
         let slack_at = |k: f64| {
             slack
-                + ROUNDING
+                + 2.0
+                    * ROUNDING
                     * (base.abs() + k * self.high.magnitude + (left - k) * self.low.magnitude)
         };
-        // The first k where S(k) may be positive, found by division and then by looking.
+        // The first k where S(k) may be positive, found by division and then by looking; S rises with k.
+        let may_be_positive = |k: f64| value_at(k) + slack_at(k) > 0.0;
+        if !may_be_positive(left) {
+            return;
+        }
         let mut first = if step > 0.0 {
             ((-(base + left * self.low.value) / step).floor()).clamp(0.0, left)
         } else {
             0.0
         };
-        while first > 0.0 && value_at(first - 1.0) + slack_at(first - 1.0) > 0.0 {
+        while first > 0.0 && may_be_positive(first - 1.0) {
             first -= 1.0;
         }
-        while first <= left && value_at(first) + slack_at(first) <= 0.0 {
+        while first < left && !may_be_positive(first) {
             first += 1.0;
-        }
-        if first > left {
-            return;
         }
         let odds = self.high.weight / self.low.weight;
         let mode = (left * self.high.weight / (self.high.weight + self.low.weight)).floor();
@@ -226,7 +251,7 @@ impl Counting<'_> {
             .chain([&self.high, &self.low])
             .map(|atom| atom.weight)
             .collect();
-        let probability = exp(multinomial::ln_pmf(&counts, &weights) - self.scale);
+        let ln_probability = multinomial::ln_pmf(&counts, &weights);
         let astray: f64 = counts
             .iter()
             .zip(&weights)
@@ -271,8 +296,11 @@ impl Counting<'_> {
                 break;
             }
         }
-        self.upper += probability * (series.upper + rest) * (1.0 + relative);
-        self.lower += probability * series.lower * (1.0 - relative);
+        self.terms.push(Term {
+            ln_probability,
+            lower: series.lower * (1.0 - relative),
+            upper: (series.upper + rest) * (1.0 + relative),
+        });
     }
 }
 

@@ -8,6 +8,7 @@
 //! still be right to twelve digits. When nothing is near 1 the plain sum is the accurate one.
 
 use super::{ROUNDING, Sum};
+use crate::laplace::{Kernel, Saddle};
 use crate::special::{exp, exp_minus_1_minus_x, expm1, ln, ln_1p};
 
 /// ln M(c), and mean and variance of the tilted law π e^{cx}/M(c).
@@ -121,7 +122,8 @@ impl ErrorScale {
             let y = atom.magnitude;
             scale.quadratic += atom.weight * 2.0 * y * y * tilted.max(1.0);
             let floor = if near_one { 1.0 } else { 0.0 };
-            scale.constant += atom.weight * (tilted + floor);
+            // Taking `top` out of an exponent rounds to a part of `top`, whatever the atom.
+            scale.constant += atom.weight * (tilted * (1.0 + top.abs()) + floor);
             scale.linear += atom.weight * y * (tilted + 2.0 * floor);
         }
         scale
@@ -139,21 +141,15 @@ impl ErrorScale {
     }
 }
 
-/// The point c > 0 where K(c) − 2 ln c is least: there the integrand e^{K(z)}/z² is largest on the real axis and falls
+/// The saddle point: the c > 0 where K(c) − 2 ln c is least. There the integrand e^{K(z)}/z² is smallest on the real axis and falls
 /// fastest off it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Saddle {
-    pub(super) c: f64,
+pub(super) struct Tilted {
+    pub(super) saddle: Saddle,
     pub(super) tilt: Tilt,
-    /// K(c).
-    pub(super) cumulant: f64,
-    /// K″(c), the variance of the tilted sum.
-    pub(super) variance: f64,
-    /// Bound on the error of K(c).
-    pub(super) error: f64,
 }
 
-impl Saddle {
+impl Tilted {
     /// `None` where c would have to leave the range of doubles.
     pub(super) fn find(sum: &Sum) -> Option<Self> {
         let flat = Tilt::at(sum, 0.0);
@@ -170,8 +166,9 @@ impl Saddle {
         let (mut low, mut high) = (0.0, f64::INFINITY);
         for _ in 0..200 {
             let tilt = Tilt::at(sum, c);
-            let slope = sum.count * tilt.mean + sum.shift - 2.0 / c;
-            let curvature = sum.count * tilt.variance + 2.0 / (c * c);
+            let (pull, stiffness) = Kernel::Ramp.pull(c);
+            let slope = sum.count * tilt.mean + sum.shift - pull;
+            let curvature = sum.count * tilt.variance + stiffness;
             if !slope.is_finite() || slope > 0.0 {
                 high = c;
             } else {
@@ -197,7 +194,8 @@ impl Saddle {
         Self::at(sum, c)
     }
 
-    fn at(sum: &Sum, c: f64) -> Option<Self> {
+    /// The tilt at c, with the error of K(c).
+    pub(super) fn at(sum: &Sum, c: f64) -> Option<Self> {
         let tilt = Tilt::at(sum, c);
         let cumulant = tilt.cumulant(sum, c);
         let variance = sum.count * tilt.variance;
@@ -210,22 +208,13 @@ impl Saddle {
         let error = sum.count * scale.moment_error(c) / size
             + ROUNDING * (1.0 + (sum.shift * c).abs() + (sum.count * tilt.ln_moment).abs());
         (cumulant.is_finite() && variance.is_finite() && error.is_finite()).then_some(Self {
-            c,
+            saddle: Saddle {
+                c,
+                cumulant,
+                variance,
+                error,
+            },
             tilt,
-            cumulant,
-            variance,
-            error,
         })
-    }
-
-    /// ln of Chernoff's bound: (x)₊ ≤ e^{cx}/(ec), so E(S)₊ ≤ e^{K(c)}/(ec).
-    pub(super) fn ln_chernoff(&self) -> f64 {
-        self.cumulant - 1.0 - ln(self.c) + self.error + ROUNDING
-    }
-
-    /// The leading term of the saddle-point expansion, e^{K}/(c² √(2π(K″ + 2/c²))), as a logarithm. An estimate.
-    pub(super) fn ln_estimate(&self) -> f64 {
-        let spread = self.variance + 2.0 / (self.c * self.c);
-        self.cumulant - 2.0 * ln(self.c) - 0.5 * ln(2.0 * std::f64::consts::PI * spread)
     }
 }

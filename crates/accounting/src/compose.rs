@@ -1,0 +1,240 @@
+//! Composition: many adaptive rounds, as a sum of independent privacy losses.
+//!
+//! If each round's pair of output laws is dominated by a fixed pair, whatever happened before, then T adaptive rounds are dominated by the product of those pairs (Zhu, Dong, Wang 2022, Theorem 10), whose privacy loss is the sum of
+//! independent losses:
+//!
+//! ```text
+//! δ_T(ε) = E(1 − e^{ε − L₁ − … − L_T})₊ + P[some L_t = ∞]
+//! ```
+//!
+//! The expectation is a Laplace integral ([`shuffledp_numerics::lattice`]) whose cost does not depend on T. The other answers come from the same losses:
+//!
+//! ```text
+//! f(x)  = sup_ε max(1 − δ(ε) − e^ε x, e^{−ε}(1 − δ(ε) − x))     trade-off function: type II error at type I error x (Dong, Roth, Su 2022)
+//! D_λ   = (1/(λ−1)) Σ_t ln E e^{(λ−1) L_t}                       Rényi divergence
+//! ```
+//!
+//! Standing: certified, on the side of the distributions that went in.
+
+use crate::bound::Side;
+use crate::pld::Pld;
+use crate::profile::above_wanted;
+use shuffledp_numerics::lattice::Sum;
+use shuffledp_numerics::log_space::ln_add_exp;
+use shuffledp_numerics::root::falling_crossing;
+use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_up};
+use shuffledp_numerics::special::{exp, expm1, ln};
+
+/// Width of the enclosure of ln δ that the integral is asked for: far below what the lattice costs.
+const TARGET: f64 = 1e-7;
+/// Relative distance at which the search for ε stops.
+const TOLERANCE: f64 = 1e-8;
+
+/// A number of rounds, all described on the same side of the truth.
+#[derive(Clone, Debug)]
+pub struct Composition {
+    side: Side,
+    parts: Vec<(Pld, u64)>,
+    sum: Sum,
+}
+
+impl Composition {
+    /// No rounds yet: δ is zero at every ε.
+    pub fn new(side: Side) -> Self {
+        Self {
+            side,
+            parts: Vec::new(),
+            sum: Sum::default(),
+        }
+    }
+
+    /// Adds `times` rounds of this distribution. `false`, and nothing added, if it is on the other side.
+    #[must_use]
+    pub fn add(&mut self, pld: &Pld, times: u64) -> bool {
+        if pld.side() != self.side {
+            return false;
+        }
+        self.sum.add(pld.losses().clone(), times);
+        self.parts.push((pld.clone(), times));
+        true
+    }
+
+    /// An upper bound on the probability that some loss is infinite.
+    pub fn infinite(&self) -> f64 {
+        self.parts
+            .iter()
+            .map(|(pld, times)| widen_up(pld.infinite() * *times as f64))
+            .fold(0.0, |sum, next| widen_up(sum + next))
+    }
+
+    /// The largest loss that the rounds themselves can have.
+    pub fn loss_limit(&self) -> f64 {
+        self.parts
+            .iter()
+            .map(|(pld, times)| widen_up(pld.loss_limit() * *times as f64))
+            .sum::<f64>()
+            * (1.0 + 4.0 * f64::EPSILON * self.parts.len() as f64)
+    }
+
+    /// Mean and variance of the composed loss, infinite losses counted at the largest possible one.
+    pub fn loss_moments(&self) -> (f64, f64) {
+        let (mut mean, mut variance) = (0.0, 0.0);
+        for (pld, times) in &self.parts {
+            let losses = pld
+                .losses()
+                .iter()
+                .chain([(pld.loss_limit(), pld.infinite())]);
+            let (mut mass, mut first, mut second) = (0.0, 0.0, 0.0);
+            for (loss, p) in losses {
+                mass += p;
+                first += p * loss;
+                second += p * loss * loss;
+            }
+            let average = first / mass;
+            mean += *times as f64 * average;
+            variance += *times as f64 * (second / mass - average * average);
+        }
+        (mean, variance)
+    }
+
+    /// ln δ(ε) on this side, for ε ≥ 0.
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        if self.parts.is_empty() || epsilon >= self.loss_limit() {
+            return f64::NEG_INFINITY;
+        }
+        let finite = self.sum.ln_saturating_ramp(epsilon, TARGET);
+        match self.side {
+            Side::Lower => finite.lower,
+            Side::Upper => {
+                let infinite = self.infinite();
+                if infinite > 0.0 {
+                    widen_up(ln_add_exp(finite.upper, ln_up(infinite))).min(0.0)
+                } else {
+                    finite.upper.min(0.0)
+                }
+            }
+        }
+    }
+
+    /// δ at ε ≥ 0.
+    pub fn delta(&self, epsilon: f64) -> f64 {
+        let ln = self.ln_delta(epsilon);
+        match self.side {
+            Side::Upper if ln == f64::NEG_INFINITY => 0.0,
+            Side::Upper => exp_up(ln).min(1.0),
+            Side::Lower => exp_down(ln),
+        }
+    }
+
+    /// The least ε with δ(ε) ≤ `delta`, rounded to this side.
+    pub fn epsilon(&self, delta: f64) -> f64 {
+        let ln_delta = match self.side {
+            Side::Upper => ln_down(delta),
+            Side::Lower => ln_up(delta),
+        };
+        if self.ln_delta(0.0) <= ln_delta {
+            return 0.0;
+        }
+        let crossing = falling_crossing(
+            0.0,
+            self.loss_limit(),
+            self.guess(delta),
+            TOLERANCE,
+            |epsilon| above_wanted(self.ln_delta(epsilon), ln_delta),
+        );
+        match self.side {
+            Side::Upper => crossing.below,
+            Side::Lower => crossing.above,
+        }
+    }
+
+    /// ε of a Gaussian loss with these moments.
+    fn guess(&self, delta: f64) -> f64 {
+        let (mean, variance) = self.loss_moments();
+        let deviation = variance.sqrt();
+        let budget = -ln(delta) - 0.92;
+        let mut z: f64 = 2.0;
+        for _ in 0..4 {
+            z = (2.0 * (budget - ln(z / deviation.min(1.0) + 1.0)).max(0.1)).sqrt();
+        }
+        (mean + deviation * z).min(0.5 * self.loss_limit())
+    }
+
+    /// The type II error that a test with type I error `alpha` in (0, 1) must have: at least this (upper side), or a pair of datasets where it can be this small (lower side).
+    pub fn type_two_error(&self, alpha: f64) -> f64 {
+        // In a = e^ε both expressions are concave or unimodal; search each over ε.
+        let steep = |epsilon: f64| 1.0 - self.delta(epsilon) - exp(epsilon) * alpha;
+        let flat = |epsilon: f64| exp(-epsilon) * (1.0 - self.delta(epsilon) - alpha);
+        let best = |f: &dyn Fn(f64) -> f64| {
+            let (mean, variance) = self.loss_moments();
+            let (mut low, mut high) = (0.0, (mean + 12.0 * variance.sqrt()).min(self.loss_limit()));
+            let mut ends = (f(low), f(high));
+            let mut most = ends.0.max(ends.1);
+            for _ in 0..48 {
+                let (left, right) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+                let (at_left, at_right) = (f(left), f(right));
+                most = most.max(at_left).max(at_right);
+                if at_left < at_right {
+                    (low, ends.0) = (left, at_left);
+                } else {
+                    (high, ends.1) = (right, at_right);
+                }
+                if (high - low) <= 1e-7 * high {
+                    break;
+                }
+            }
+            // Of a function with one hump, what is between the last points exceeds them by at most their difference.
+            let slack = (most - ends.0.min(ends.1)).max(0.0);
+            match self.side {
+                Side::Upper => most,
+                Side::Lower => most + slack,
+            }
+        };
+        best(&steep).max(best(&flat)).clamp(0.0, 1.0 - alpha)
+    }
+
+    /// The Rényi divergence of order λ > 1, rounded to this side.
+    pub fn renyi(&self, order: f64) -> f64 {
+        let power = order - 1.0;
+        let total: f64 = self
+            .parts
+            .iter()
+            .map(|(pld, times)| {
+                let tilt = pld.losses().tilt(power);
+                let times = *times as f64;
+                match self.side {
+                    Side::Lower => times * (tilt.ln_moment - tilt.error),
+                    Side::Upper => {
+                        let finite = tilt.ln_moment + tilt.error;
+                        let far = if pld.infinite() > 0.0 {
+                            ln_up(pld.infinite()) + power * pld.loss_limit()
+                        } else {
+                            f64::NEG_INFINITY
+                        };
+                        times * widen_up(ln_add_exp(finite, far))
+                    }
+                }
+            })
+            .sum();
+        let value = total / power;
+        let slack = 8.0 * f64::EPSILON * (1.0 + self.parts.len() as f64) * value.abs();
+        match self.side {
+            Side::Upper => value + slack,
+            Side::Lower => (value - slack).max(0.0),
+        }
+    }
+}
+
+/// A tail of the single round that leaves `delta` after `rounds` rounds nearly untouched, as a logarithm on a coarse scale, so that distributions can be used again.
+pub(crate) fn ln_tail(ln_delta: f64, rounds: f64) -> f64 {
+    const COARSE: f64 = 23.0;
+    let wanted = ln_delta - ln(rounds) - 9.3;
+    ((wanted / COARSE).floor() * COARSE).max(-735.0)
+}
+
+/// ln δ(ε) of a Gaussian loss with this variance and half of it as mean: an estimate, never too small by much.
+pub(crate) fn ln_gaussian_delta(epsilon: f64, variance: f64) -> f64 {
+    let deviation = variance.sqrt();
+    let z = ((epsilon - 0.5 * variance) / deviation).max(0.0);
+    -0.5 * z * z - ln(1.0 + z * z) + expm1(-deviation).abs().max(1e-300).ln()
+}

@@ -1,0 +1,497 @@
+//! Privacy-loss distributions on a lattice: one round, discretised so that it can be composed.
+//!
+//! # What it is
+//!
+//! A profile h(α) = Hα(P‖Q), convex and falling in α ≥ 0, from h(0) = 1, is h(α) = Σ q (λ − α)₊ + p_∞ for a measure q on likelihood ratios λ (Q's), with P's masses p = λ q at the loss ln λ. A function
+//! that is convex, piecewise linear, and kinked at the lattice points α_i = e^{ih} only is therefore a distribution of losses on the lattice: q_i is the change of slope at α_i.
+//!
+//! # Pessimistic: connect the dots (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022)
+//!
+//! Take certified upper values of h at the lattice points and the largest convex function below them (their lower convex hull): h itself is convex and below them, so the hull is above h everywhere. To the
+//! right of the last point it stays constant: that value is the mass p_∞ of an infinite loss. Towards α = 0 it goes straight to h(0) = 1.
+//!
+//! # Optimistic
+//!
+//! In each cell h lies above the lines through its neighbours' points, extended. Where the chord exceeds the higher of the two lines by at most g, the chord lowered by g is below h. Lower every point by the larger g of its two cells and
+//! take the hull: below h everywhere. Beyond the first and the last point use h ≥ (1 − α)₊. The masses then add up to slightly less than one, which is fine: what composition needs is ∫ (λ−α)₊ dq ≤ h(α) for
+//! all α (the stop-loss order), and that survives products of independent ratios.
+//!
+//! # Rounding
+//!
+//! With r(α) = h(α) − (1 − α)₊, tiny at both ends, slopes are differences of small numbers known to full relative accuracy; at α = 1 the slope changes by 1 more. Every mass is moved to the safe side by a bound on its rounding error.
+//!
+//! Standing: certified. The composed result is exact at the lattice points for one round, and off by about h²/12 of each round's variance otherwise.
+
+use crate::bound::Side;
+use crate::profile::{Direction, Profile};
+use shuffledp_numerics::lattice::Measure;
+use shuffledp_numerics::rounding::{exp_down, exp_up};
+use shuffledp_numerics::special::{exp, expm1, ln};
+use std::sync::Arc;
+
+/// Bound on the relative rounding error of r, α and their differences, generously.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+/// Lattice points on either side that are ever looked at.
+const MOST_POINTS: i64 = 40_000;
+/// To the left the lattice ends where E(α − Λ)₊, what is beyond, is this part of a standard deviation of the loss: it is moved to the edge, or dropped.
+const LEFT_TAIL: f64 = 1e-10;
+/// Lattice points to the right of zero at the default accuracy: a round whose tail is that long is made of rare jumps, and a coarser lattice does for it.
+const POINTS: f64 = 2500.0;
+
+/// How fine, and how far out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resolution {
+    /// The lattice is 2^`exponent`·ℤ.
+    pub exponent: i32,
+    /// To the right the lattice ends where δ falls below e^this.
+    pub ln_tail: f64,
+}
+
+impl Resolution {
+    /// A lattice on which one round of `profile` costs at most about `accuracy` of relative error in the composed ε.
+    pub fn for_accuracy(profile: &Profile, accuracy: f64, ln_tail: f64) -> Self {
+        let limit = profile.atoms().loss_limit();
+        let step = profile.loss_deviation() * (12.0 * accuracy).sqrt();
+        // How far out the tail is, by bisection on a logarithmic scale.
+        let (mut low, mut high) = (step.min(limit), limit);
+        while high > 1.1 * low {
+            let middle = low.sqrt() * high.sqrt();
+            if profile.ln_delta_for_lattice(middle).upper <= ln_tail {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        let points = POINTS * (2e-5 / accuracy).sqrt().max(1.0);
+        // At least four points up to the largest loss.
+        let step = step.max(high / points).min(limit / 4.0);
+        Self {
+            exponent: step.max(1e-250).log2().floor() as i32,
+            ln_tail,
+        }
+    }
+}
+
+/// The distribution of the privacy loss of one round, on one side of the truth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pld {
+    side: Side,
+    losses: Arc<Measure>,
+    infinite: f64,
+    loss_limit: f64,
+}
+
+impl Pld {
+    /// A distribution that dominates every one of these profiles in both directions.
+    pub fn pessimistic(profiles: &[Profile], resolution: Resolution) -> Option<Self> {
+        let lattice = Lattice::new(resolution.exponent);
+        let limit = profiles
+            .iter()
+            .map(|profile| profile.atoms().loss_limit())
+            .fold(0.0, f64::max);
+        let upper = |i: i64| {
+            profiles
+                .iter()
+                .map(|profile| profile.ln_delta_for_lattice(lattice.loss(i)).upper)
+                .fold(f64::NEG_INFINITY, f64::max)
+        };
+        let reach = lattice.index_above(limit).min(MOST_POINTS);
+        let last = first_index(reach, |i| upper(i) <= resolution.ln_tail);
+        let values: Vec<f64> = parallel(last, |i| {
+            let ln = upper(i);
+            if ln == f64::NEG_INFINITY {
+                0.0
+            } else {
+                exp_up(ln)
+            }
+        });
+        let infinite = values[last as usize];
+        let deviation = profiles
+            .iter()
+            .map(Profile::loss_deviation)
+            .fold(0.0, f64::max);
+        let beyond = |i: i64| values[i as usize] * exp_up(-lattice.loss(i));
+        let left = (1..last)
+            .find(|&i| beyond(i) <= LEFT_TAIL * deviation)
+            .unwrap_or(last);
+        // To the right of α = 1: h. To the left: α h(1/α), going to 0 at α = 0.
+        let right: Vec<Dot> = (0..=last)
+            .map(|i| Dot {
+                index: i,
+                value: values[i as usize],
+            })
+            .collect();
+        let mut leftwards: Vec<Dot> = (0..=left)
+            .rev()
+            .map(|i| Dot {
+                index: -i,
+                value: beyond(i),
+            })
+            .collect();
+        leftwards.insert(0, Dot::ORIGIN);
+        let masses = lattice.masses(&leftwards, &right, Side::Upper);
+        Some(Self {
+            side: Side::Upper,
+            losses: Arc::new(masses?),
+            infinite,
+            loss_limit: limit,
+        })
+    }
+
+    /// A distribution that this profile dominates, in one direction.
+    pub fn optimistic(
+        profile: &Profile,
+        direction: Direction,
+        resolution: Resolution,
+    ) -> Option<Self> {
+        let lattice = Lattice::new(resolution.exponent);
+        let limit = profile.atoms().loss_limit();
+        let (ahead, behind) = match direction {
+            Direction::Forward => (Direction::Forward, Direction::Reverse),
+            Direction::Reverse => (Direction::Reverse, Direction::Forward),
+        };
+        let reach = lattice.index_above(limit).min(MOST_POINTS);
+        let value = |direction: Direction, i: i64| {
+            profile.ln_delta_in_for_lattice(direction, lattice.loss(i))
+        };
+        let last = first_index(reach, |i| value(ahead, i).upper <= resolution.ln_tail).max(2);
+        let ln_left = ln(LEFT_TAIL * profile.loss_deviation());
+        let left = first_index(reach, |i| {
+            value(behind, i).upper - lattice.loss(i) <= ln_left
+        })
+        .max(2);
+        let enclose = |direction: Direction, count: i64| {
+            parallel(count, |i| {
+                let ln = value(direction, i);
+                let upper = if ln.upper == f64::NEG_INFINITY {
+                    0.0
+                } else {
+                    exp_up(ln.upper)
+                };
+                (exp_down(ln.lower), upper)
+            })
+        };
+        let ahead_values = enclose(ahead, last);
+        let behind_values = if profile.atoms().is_symmetric() && left <= last {
+            ahead_values[..=left as usize].to_vec()
+        } else {
+            enclose(behind, left)
+        };
+        // h(α) as enclosures at all lattice points from −left to last, above the line (1 − α)₊.
+        let excess = |i: i64| {
+            if i >= 0 {
+                ahead_values[i as usize]
+            } else {
+                let (lower, upper) = behind_values[-i as usize];
+                let loss = lattice.loss(-i);
+                (lower * exp_down(-loss), upper * exp_up(-loss))
+            }
+        };
+        let lowered = lattice.lowered(-left, last, excess);
+        let split = left as usize;
+        let masses = lattice.masses(&lowered[..=split], &lowered[split..], Side::Lower);
+        Some(Self {
+            side: Side::Lower,
+            losses: Arc::new(masses?),
+            infinite: 0.0,
+            loss_limit: limit,
+        })
+    }
+
+    /// On which side of the truth it is.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// The finite losses.
+    pub fn losses(&self) -> &Arc<Measure> {
+        &self.losses
+    }
+
+    /// The mass of an infinite loss.
+    pub fn infinite(&self) -> f64 {
+        self.infinite
+    }
+
+    /// No loss of the round itself is larger than this.
+    pub fn loss_limit(&self) -> f64 {
+        self.loss_limit
+    }
+}
+
+/// f(0), …, f(last), on all cores, in order.
+fn parallel<T: Send>(last: i64, f: impl Fn(i64) -> T + Send + Sync) -> Vec<T> {
+    use rayon::prelude::*;
+    (0..=last).into_par_iter().map(f).collect()
+}
+
+/// The first index in [1, reach] where a monotone condition holds, or `reach`; looks at a logarithmic number of points.
+fn first_index(reach: i64, condition: impl Fn(i64) -> bool) -> i64 {
+    let mut high = 16.min(reach);
+    let mut low = 0;
+    while high < reach && !condition(high) {
+        low = high;
+        high = (2 * high).min(reach);
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if condition(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high.max(1)
+}
+
+/// A point of a piecewise linear function: r at α = e^{index·h}.
+#[derive(Clone, Copy, Debug)]
+struct Dot {
+    index: i64,
+    value: f64,
+}
+
+impl Dot {
+    /// The point α = 0, r = 0.
+    const ORIGIN: Self = Self {
+        index: i64::MIN,
+        value: 0.0,
+    };
+}
+
+/// The lattice and its likelihood ratios.
+struct Lattice {
+    exponent: i32,
+    step: f64,
+}
+
+impl Lattice {
+    fn new(exponent: i32) -> Self {
+        Self {
+            exponent,
+            step: 2f64.powi(exponent),
+        }
+    }
+
+    fn loss(&self, index: i64) -> f64 {
+        index as f64 * self.step
+    }
+
+    fn index_above(&self, loss: f64) -> i64 {
+        (loss / self.step).ceil().min(MOST_POINTS as f64 * 2.0) as i64
+    }
+
+    /// α of a dot.
+    fn alpha(&self, dot: Dot) -> f64 {
+        if dot.index == i64::MIN {
+            0.0
+        } else {
+            exp(self.loss(dot.index))
+        }
+    }
+
+    /// α_b − α_a for a before b.
+    fn gap(&self, a: Dot, b: Dot) -> f64 {
+        if a.index == i64::MIN {
+            self.alpha(b)
+        } else {
+            self.alpha(a) * expm1(self.loss(b.index - a.index))
+        }
+    }
+
+    /// Slope from a to b, and a bound on its rounding error.
+    fn slope(&self, a: Dot, b: Dot) -> (f64, f64) {
+        let gap = self.gap(a, b);
+        (
+            (b.value - a.value) / gap,
+            ROUNDING * (a.value.abs() + b.value.abs()) / gap,
+        )
+    }
+
+    /// The lower convex hull of dots in rising order.
+    fn hull(&self, dots: &[Dot]) -> Vec<Dot> {
+        let mut hull: Vec<Dot> = Vec::with_capacity(dots.len());
+        for &dot in dots {
+            while let [.., a, b] = hull[..] {
+                if self.slope(a, b).0 >= self.slope(b, dot).0 {
+                    hull.pop();
+                } else {
+                    break;
+                }
+            }
+            hull.push(dot);
+        }
+        hull
+    }
+
+    /// Both hulls, with the common dot at α = 1 lowered until the kink there is convex, as a lower bound may be. (Above, a concave kink is simply left out, which raises the function.)
+    fn convex_at_one(&self, left: &[Dot], right: &[Dot]) -> Option<(Vec<Dot>, Vec<Dot>)> {
+        let (mut left, mut right) = (left.to_vec(), right.to_vec());
+        for _ in 0..50 {
+            let hulls = (self.hull(&left), self.hull(&right));
+            let [.., before, one] = hulls.0[..] else {
+                return None;
+            };
+            let after = *hulls.1.get(1)?;
+            let change = 1.0 + self.slope(one, after).0 - self.slope(before, one).0;
+            if change >= 0.0 {
+                return Some(hulls);
+            }
+            let stiffness = 1.0 / self.gap(before, one) + 1.0 / self.gap(one, after);
+            let value = one.value + 1.01 * change / stiffness;
+            left.last_mut()?.value = value;
+            right.first_mut()?.value = value;
+        }
+        None
+    }
+
+    /// The masses p = α·(change of slope) of the function (1 − α)₊ + r, r given by dots left and right of α = 1 (both lists contain it).
+    ///
+    /// Left of the first dot and right of the last one r is constant.
+    fn masses(&self, left: &[Dot], right: &[Dot], side: Side) -> Option<Measure> {
+        let (left, right) = match side {
+            Side::Upper => (self.hull(left), self.hull(right)),
+            Side::Lower => self.convex_at_one(left, right)?,
+        };
+        let first = left.iter().find(|dot| dot.index != i64::MIN)?.index;
+        let last = right.last()?.index;
+        let mut masses = vec![0.0; (last - first + 1) as usize];
+        let mut put = |dot: Dot, before: (f64, f64), after: (f64, f64), extra: f64| {
+            if dot.index == i64::MIN {
+                return;
+            }
+            let alpha = self.alpha(dot);
+            let change = after.0 - before.0 + extra;
+            let error = before.1 + after.1 + ROUNDING * change.abs() + f64::EPSILON * extra;
+            let mass = match side {
+                Side::Upper => alpha * (change + error) * (1.0 + ROUNDING),
+                Side::Lower => alpha * (change - error) * (1.0 - ROUNDING),
+            };
+            masses[(dot.index - first) as usize] += mass.max(0.0);
+        };
+        let flat = (0.0, 0.0);
+        let inner = |dots: &[Dot], i: usize| {
+            let before = if i == 0 {
+                flat
+            } else {
+                self.slope(dots[i - 1], dots[i])
+            };
+            let after = if i + 1 == dots.len() {
+                flat
+            } else {
+                self.slope(dots[i], dots[i + 1])
+            };
+            (before, after)
+        };
+        for i in 0..left.len() - 1 {
+            let (before, after) = inner(&left, i);
+            put(left[i], before, after, 0.0);
+        }
+        for i in 1..right.len() {
+            let (before, after) = inner(&right, i);
+            put(right[i], before, after, 0.0);
+        }
+        // At α = 1 the slope of (1 − α)₊ itself changes by one.
+        let before = inner(&left, left.len() - 1).0;
+        let after = inner(&right, 0).1;
+        put(right[0], before, after, 1.0);
+        Measure::new(self.exponent, first, masses)
+    }
+
+    /// Values of r, from index `first` to `last`, lowered so that the piecewise linear function through them is below any convex function (1 − α)₊ + r within the enclosures; zero at both ends.
+    fn lowered(&self, first: i64, last: i64, excess: impl Fn(i64) -> (f64, f64)) -> Vec<Dot> {
+        // r measured from the line that (1 − α)₊ is at `at`: to the left of 1 it is 1 − α, to the right 0.
+        let seen_from = |i: i64, at_left: bool| {
+            let (lower, upper) = excess(i);
+            let bend = match (at_left, i) {
+                // Seen from the left, h right of 1 stands above the line 1 − α by α − 1 more.
+                (true, 1..) => expm1(self.loss(i)),
+                // Seen from the right, h left of 1 stands above 0 by 1 − α more.
+                (false, ..=-1) => -expm1(self.loss(i)),
+                _ => 0.0,
+            };
+            (
+                lower + bend * (1.0 - ROUNDING),
+                upper + bend * (1.0 + ROUNDING),
+            )
+        };
+        // How far the chord over the cell [i, i+1] may exceed the function.
+        let gap = |i: i64| {
+            let left = i < 0;
+            let point = |j: i64| seen_from(j, left);
+            let (alpha, width) = (exp(self.loss(i)), exp(self.loss(i)) * expm1(self.step));
+            let (start, end) = (point(i).0, point(i + 1).0);
+            // The line through the two points before, and the one through the two points after; zero is always below.
+            let slope_before = if i > first {
+                (start - point(i - 1).1) / (alpha * -expm1(-self.step))
+            } else {
+                f64::NEG_INFINITY
+            };
+            let slope_after = if i + 1 < last {
+                (point(i + 2).1 - end) / (width * exp(self.step))
+            } else {
+                f64::INFINITY
+            };
+            let chord = (end - start) / width;
+            // chord − line before = (chord − slope_before)(x); chord − line after = (slope_after − chord)(width − x).
+            let (rise, fall) = (
+                (chord - slope_before).max(0.0),
+                (slope_after - chord).max(0.0),
+            );
+            let at_crossing = match (rise.is_finite(), fall.is_finite()) {
+                (true, true) if rise + fall > 0.0 => rise * fall / (rise + fall) * width,
+                (true, true) => 0.0,
+                (true, false) => rise * width,
+                (false, true) => fall * width,
+                (false, false) => f64::INFINITY,
+            };
+            // The chord is never more than its higher end above zero.
+            at_crossing.min(start.max(end)) * (1.0 + ROUNDING) + ROUNDING * start.max(end)
+        };
+        let gaps: Vec<f64> = (first..last).map(gap).collect();
+        let lowered: Vec<f64> = (first..=last)
+            .map(|i| {
+                let before = if i > first {
+                    gaps[(i - 1 - first) as usize]
+                } else {
+                    f64::INFINITY
+                };
+                let after = if i < last {
+                    gaps[(i - first) as usize]
+                } else {
+                    f64::INFINITY
+                };
+                excess(i).0 - before.max(after)
+            })
+            .collect();
+        // Outwards from α = 1 the values end where they reach zero, or where the line through this point and the one before it would reach zero within the next
+        // cell: up to there a straight line down to zero is below the function.
+        let keep = |i: i64| {
+            let (low, inward) = (excess(i).0, excess(i - i.signum()).1);
+            let ratio = if i > 0 {
+                exp(self.step)
+            } else {
+                exp(-self.step)
+            };
+            lowered[(i - first) as usize] > 0.0
+                && low - (inward - low) * ratio * (1.0 + ROUNDING) >= 0.0
+        };
+        let from_right = (1..last).take_while(|&i| keep(i)).last().unwrap_or(0);
+        let from_left = (first + 1..0)
+            .rev()
+            .take_while(|&i| keep(i))
+            .last()
+            .unwrap_or(0);
+        let middle = lowered[(-first) as usize];
+        (first..=last)
+            .map(|i| Dot {
+                index: i,
+                value: if (from_left..=from_right).contains(&i) && middle > 0.0 {
+                    lowered[(i - first) as usize].max(0.0)
+                } else {
+                    0.0
+                },
+            })
+            .collect()
+    }
+}

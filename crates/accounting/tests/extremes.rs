@@ -1,0 +1,154 @@
+//! The corners where floating-point numbers run out of range or of digits: each case once was a wrong answer or an endless loop.
+//!
+//! Truths: exact enumeration in 50 digits (n ≤ 5), or a Poisson sum where n·rate is small.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use shuffledp_accounting::{Channel, Delta, Epsilon, Mechanism, RatioSummary, Round, account};
+
+fn ldp(epsilon0: f64, users: u64) -> Round {
+    Round::new(Mechanism::ldp(epsilon0).unwrap(), users).unwrap()
+}
+
+fn delta(round: &Round, epsilon: f64) -> (f64, f64) {
+    let answer = account(round)
+        .unwrap()
+        .delta(Epsilon::new(epsilon).unwrap())
+        .unwrap();
+    (answer.lower.value.value(), answer.upper.value.value())
+}
+
+fn epsilon(round: &Round, delta: f64) -> (f64, f64) {
+    let answer = account(round)
+        .unwrap()
+        .epsilon(Delta::new(delta).unwrap())
+        .unwrap();
+    (answer.lower.value.value(), answer.upper.value.value())
+}
+
+#[track_caller]
+fn assert_upper(got: (f64, f64), truth: f64) {
+    assert!(
+        got.1 >= truth * (1.0 - 1e-4) && got.1 <= truth * 1.001,
+        "{got:?} against {truth:e}"
+    );
+    assert!(got.0 <= got.1, "{got:?}");
+}
+
+#[test]
+fn nearly_nobody_takes_part() {
+    let rare = ldp(1.0, 2).check_in(1e-17).unwrap();
+    assert_upper(delta(&rare, 0.9), 5.0859e-36);
+    let (lower, upper) = epsilon(&rare, 1e-40);
+    assert!(
+        0.9 < lower && lower <= upper && upper > 0.99999,
+        "{lower} {upper}"
+    );
+    // A million billion users of whom about half a one takes part.
+    let crowd = ldp(1.0, 1 << 53).check_in(5e-17).unwrap();
+    assert_upper(delta(&crowd, 3e-16), 5.386e-19);
+    assert!(ldp(1.0, 2).check_in(1e-31).is_err());
+}
+
+#[test]
+fn nearly_every_category_is_shared() {
+    let mechanism = Mechanism::kary_response(1 << 53, 1.0).unwrap();
+    let round = Round::new(mechanism, 2).unwrap().check_in(0.1).unwrap();
+    assert_upper(delta(&round, 0.9), 8.667e-35);
+}
+
+#[test]
+fn a_huge_local_epsilon_and_a_tiny_rate() {
+    let round = ldp(100.0, 2).check_in(1e-28).unwrap();
+    let (lower, upper) = delta(&round, 31.5);
+    assert!(
+        lower <= upper && (upper / 1e-28 - 1.0).abs() < 1e-6,
+        "{lower:e} {upper:e}"
+    );
+    let mechanism = Mechanism::kary_response(1 << 53, 100.0).unwrap();
+    let round = Round::new(mechanism, 5).unwrap().sample(2).unwrap();
+    assert_upper(delta(&round, 99.0837), 1.379_118_902_014e-49);
+}
+
+#[test]
+fn likelihoods_of_any_size() {
+    for cover in [1e20, 1e43] {
+        let summary = RatioSummary::new(3.0, 0.3, cover).unwrap();
+        let round = Round::new(Mechanism::Ratio(summary), 1_000_000_000_000_000).unwrap();
+        let (lower, upper) = delta(&round.check_in(0.5).unwrap(), 1e-6);
+        // g β p/(p−1) (1 − a/p): nobody covers the target.
+        assert!(
+            lower <= upper && upper >= 0.1499 && upper <= 0.151,
+            "{lower} {upper}"
+        );
+    }
+}
+
+#[test]
+fn a_blanket_with_next_to_nothing_left_over() {
+    for (thrice, once, truth, n) in [
+        (3e-8, 1e-8, 9.735_584_945_97e-26, 3),
+        (3e-15, 1e-15, 3.245_195e-32, 2),
+    ] {
+        let rest = 1.0 - thrice - once;
+        let channel =
+            Channel::new(vec![vec![thrice, once, rest], vec![once, thrice, rest]]).unwrap();
+        let round = Round::new(Mechanism::Matrix(channel), n).unwrap();
+        let (lower, upper) = delta(&round, 1.095);
+        assert!(
+            lower <= upper && upper >= truth * (1.0 - 1e-6),
+            "{lower:e} {upper:e}"
+        );
+    }
+}
+
+#[test]
+fn the_very_end_of_the_support() {
+    let round = ldp(5.470624043253889e-08, 1_000_000).sample(3).unwrap();
+    assert!(delta(&round, 1.6411872578676237e-13).1 >= 2.95e-30);
+    let channel = Channel::new(vec![
+        vec![0.2802317005948202, 0.5571379923060552, 0.16263030709912468],
+        vec![0.2822203924234717, 0.552013498875796, 0.16576610870073222],
+    ]);
+    let round = Round::new(Mechanism::Matrix(channel.unwrap()), 2).unwrap();
+    assert!(epsilon(&round, 1e-300).1 >= 0.019098240806386977);
+}
+
+#[test]
+fn colluding_users_are_counted_exactly() {
+    assert_eq!(ldp(1.0, 1 << 53).colluding(0.5).unwrap().honest(), 1 << 52);
+    assert_eq!(ldp(1.0, 30).colluding(0.1).unwrap().honest(), 27);
+    assert_eq!(
+        ldp(1.0, 1_000_000).colluding(0.3).unwrap().honest(),
+        700_000
+    );
+}
+
+#[test]
+fn the_largest_populations_are_answered() {
+    // Each of these once ran for seconds, or for ever.
+    let kary = |k: u64, epsilon0: f64, n: u64| {
+        Round::new(Mechanism::kary_response(k, epsilon0).unwrap(), n).unwrap()
+    };
+    for (round, delta) in [
+        (kary(1_000_000_000, 3.0, 1_000_000_000), 1e-6),
+        (ldp(3.0, 100_000_000).check_in(1e-8).unwrap(), 1e-6),
+        (
+            ldp(4.052934643271904, 1 << 53)
+                .check_in(1.891189511367096e-15)
+                .unwrap(),
+            2.5e-9,
+        ),
+        (ldp(2.0, 1_000_000).sample(1000).unwrap(), 1e-8),
+    ] {
+        let (lower, upper) = epsilon(&round, delta);
+        assert!(lower <= upper && upper <= 5.0, "{lower} {upper}");
+    }
+    // Checking in is rarer than δ: there is nothing to protect.
+    let mechanism = Mechanism::binary_response(56.16).unwrap();
+    let round = Round::new(mechanism, 1 << 53)
+        .unwrap()
+        .check_in(9.6e-9)
+        .unwrap();
+    assert_eq!(epsilon(&round, 0.147), (0.0, 0.0));
+}

@@ -1,0 +1,427 @@
+//! E f(S) as a Laplace integral, summed by the trapezoidal rule with every error bounded.
+//!
+//! S is known by its cumulant function K(z) = ln E e^{zS}, which is cheap on vertical lines even when S is a sum of 10¹² terms. Two functions f:
+//!
+//! | [`Kernel`] | f(x) | f̂(z) = ∫ f(x) e^{−zx} dx, Re z > 0 | smoothing factor | correction κ |
+//! |---|---|---|---|---|
+//! | `Ramp` | (x)₊ | 1/z² | e^{τ²z²/2} | τ² |
+//! | `Lattice` | (1 − e^{−x})₊, x on a lattice hℤ + η | h e^{−zη} (1 − e^{−η} + e^{−zh}(e^{−η} − e^{−h})) / ((1 − e^{−zh})(1 − e^{−(z+1)h})) | none | 0 |
+//!
+//! # Formula
+//!
+//! For c > 0, f(x) = (1/2πi) ∫ f̂(z) e^{zx} dz along Re z = c, so E f(S) = (1/2π) ∫ e^{K(c+iθ)} f̂(c+iθ) dθ. On a lattice the integral is over one period, |θ| ≤ π/h, and f̂ is the sum h Σ f(x) e^{−zx}
+//! over the lattice points x = η, η + h, … (0 < η ≤ h): two geometric series, brought to one fraction with no cancellation.
+//!
+//! **Smoothing.** Off a lattice the integrand may come back to life any number of times. Replace S by S + G, G ~ N(0, τ²): by Jensen E(S)₊ grows, and E(x+G)₊ − (x)₊ ≤ τ φ(x/τ), whose transform is τ² times the smoothing factor. So f̂ with the
+//! smoothing factor gives an upper bound, and f̂ − κ with the same factor, at the same nodes, a lower bound. They differ by about (cτ)², relatively. On a lattice there is nothing to smooth.
+//!
+//! **Trapezoidal rule, step Δ, period L = 2π/Δ.** With F(t) = E f(S + t), smoothed, Poisson's summation formula says that the rule returns Σ_j F(jL) e^{−cjL} over all integers j, exactly. Every alias j ≠ 0 is
+//! positive: the rule is an upper bound as it stands, and for the lower bound the aliases are subtracted. For j > 0: F(jL) ≤ F(0) + jL, or 1. For j < 0: f(x) ≤ C(b) e^{bx}, so F(−jL) ≤ C(b) e^{K(b) − bjL} for any b > c (Chernoff).
+//!
+//! **Truncation.** Blocks of nodes are skipped where a proved bound on |e^{K(c+iθ) − K(c)}| makes them negligible, and the bound is added to the error. Beyond the last node the Gaussian factor bounds the rest.
+//!
+//! **Rounding.** Whoever knows K bounds the error of K at each node ([`Line::node`]).
+//!
+//! # Standing and cost
+//!
+//! Certified. Some tens to some thousands of nodes: the number grows with how much of a lattice the law is, not with the number of terms. Inverting transforms by a Poisson-bounded trapezoidal rule is Abate and Whitt's method (1992); the
+//! one-sided smoothing is ours.
+
+use crate::positive_part::LnEnclosure;
+use crate::special::{exp, expm1, ln, ln_1p, sin_cos};
+use num_complex::Complex;
+use std::f64::consts::PI;
+
+/// Relative rounding error of a handful of floating-point operations.
+pub const ROUNDING: f64 = 8.0 * f64::EPSILON;
+/// Aliases, truncation and skipped blocks may each take this part of the smoothing error.
+const MINOR_SHARE: f64 = 1e-2;
+/// Blocks of at most this many nodes are evaluated rather than split.
+const LEAF: f64 = 8.0;
+/// Work limit: past it the smoothing is made coarser instead (the enclosure grows, and stays one).
+const MOST_NODES: f64 = 131_072.0;
+
+/// The function whose expectation is wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kernel {
+    /// (x)₊.
+    Ramp,
+    /// (1 − e^{−x})₊ for x on the lattice {offset + j·step}: `offset`, in (0, `step`], is its smallest positive point.
+    Lattice {
+        /// h.
+        step: f64,
+        /// η.
+        offset: f64,
+    },
+}
+
+impl Kernel {
+    /// f̂(c + iθ) as (real part, imaginary part).
+    fn transform(self, c: f64, theta: f64) -> (f64, f64) {
+        match self {
+            Self::Ramp => {
+                // In units of c, so that no fourth power can leave the range of doubles.
+                let u = theta / c;
+                let modulus = 1.0 / (c * c * (1.0 + u * u));
+                let scale = modulus / (1.0 + u * u);
+                ((1.0 - u * u) * scale, -2.0 * u * scale)
+            }
+            Self::Lattice { step, offset } => {
+                let first = -expm1(-offset);
+                let second = exp(-c * step) * (exp(-offset) - exp(-step));
+                let (sin, cos) = sin_cos(theta * step);
+                let numerator = Complex::new(first + second * cos, -second * sin);
+                let (offset_sin, offset_cos) = sin_cos(theta * offset);
+                let turned = numerator * Complex::new(offset_cos, -offset_sin);
+                let value = turned * (step * exp(-c * offset))
+                    / (one_minus_exp(c * step, theta * step)
+                        * one_minus_exp((c + 1.0) * step, theta * step));
+                (value.re, value.im)
+            }
+        }
+    }
+
+    /// A bound on |f̂(c + iθ)| that falls in |θ| (up to π/h on a lattice) and is |f̂(c)| at θ = 0.
+    fn transform_modulus(self, c: f64, theta: f64) -> f64 {
+        match self {
+            Self::Ramp => 1.0 / (c * c * (1.0 + (theta / c) * (theta / c))),
+            Self::Lattice { step, offset } => {
+                let numerator = -expm1(-offset) + exp(-c * step) * (exp(-offset) - exp(-step));
+                step * exp(-c * offset) * numerator
+                    / (one_minus_exp(c * step, theta * step).norm()
+                        * one_minus_exp((c + 1.0) * step, theta * step).norm())
+            }
+        }
+    }
+
+    /// −d ln f̂/dc and its derivative, those of 1/(c(c+1)) on a lattice: the saddle point is where K′ equals the first.
+    pub fn pull(self, c: f64) -> (f64, f64) {
+        let d = match self {
+            Self::Ramp => c,
+            Self::Lattice { .. } => c + 1.0,
+        };
+        (1.0 / c + 1.0 / d, 1.0 / (c * c) + 1.0 / (d * d))
+    }
+
+    /// ln C(b), C(b) = sup f(x) e^{−bx}.
+    pub fn ln_chernoff(self, b: f64) -> f64 {
+        match self {
+            Self::Ramp => -1.0 - ln(b),
+            Self::Lattice { .. } => -ln_1p(b) - b * ln_1p(1.0 / b),
+        }
+    }
+}
+
+/// 1 − e^{−(x+iy)} for x > 0, without cancellation near 0.
+fn one_minus_exp(x: f64, y: f64) -> Complex<f64> {
+    let (half_sin, half_cos) = sin_cos(0.5 * y);
+    let shrink = exp(-x);
+    Complex::new(
+        -expm1(-x) + 2.0 * shrink * half_sin * half_sin,
+        2.0 * shrink * half_sin * half_cos,
+    )
+}
+
+/// Where and how the cumulant function crosses the real axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Saddle {
+    /// c > 0.
+    pub c: f64,
+    /// K(c), as computed.
+    pub cumulant: f64,
+    /// K″(c).
+    pub variance: f64,
+    /// Bound on the error of `cumulant`.
+    pub error: f64,
+}
+
+impl Saddle {
+    /// ln of Chernoff's bound on E f(S).
+    pub fn ln_chernoff(&self, kernel: Kernel) -> f64 {
+        self.cumulant + kernel.ln_chernoff(self.c) + self.error + ROUNDING
+    }
+
+    /// The leading term of the saddle-point expansion as a logarithm. An estimate.
+    pub fn ln_estimate(&self, kernel: Kernel) -> f64 {
+        let spread = self.variance + kernel.pull(self.c).1;
+        self.cumulant + ln(kernel.transform_modulus(self.c, 0.0)) - 0.5 * ln(2.0 * PI * spread)
+    }
+}
+
+/// e^{K(c+iθ) − K(c)} at one node.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// Re K(c+iθ) − K(c), with K(c) as [`Saddle::cumulant`] has it.
+    pub ln_modulus: f64,
+    /// Im K(c+iθ); `None` if the modulus is below what was asked for.
+    pub phase: Option<f64>,
+    /// Bound on the error of K in the plane.
+    pub error: f64,
+}
+
+/// K on the vertical line through c.
+pub trait Line {
+    /// K at c + iθ. Below the modulus e^`least` the phase is not needed.
+    fn node(&self, theta: f64, least: f64) -> Node;
+
+    /// A proved upper bound on Re K(c+iθ) − K(c) for all θ in [start, end], at most 0.
+    fn ln_bound(&self, start: f64, end: f64) -> f64;
+
+    /// An upper bound on K(b), b > 0; may be infinite.
+    fn cumulant(&self, b: f64) -> f64;
+
+    /// An upper bound on the total mass e^{K(0)}.
+    fn mass(&self) -> f64;
+}
+
+/// The sums of the trapezoidal rule, divided by the integrand's scale on the real axis.
+#[derive(Default)]
+struct Tally {
+    upper: f64,
+    lower: f64,
+    error: f64,
+    /// Number and total size of what was added, for the rounding of the sums themselves.
+    nodes: f64,
+    absolute: f64,
+}
+
+/// One trapezoidal rule.
+struct Rule {
+    tau_squared: f64,
+    step: f64,
+    /// ln of the integrand, relative to the real axis, below which a node may be dropped (already divided by the number of nodes).
+    ln_negligible: f64,
+}
+
+/// Encloses ln E f(S); the enclosure is about `target` wide.
+pub fn integrate(line: &impl Line, saddle: &Saddle, kernel: Kernel, target: f64) -> LnEnclosure {
+    let integral = Integral::new(line, saddle, kernel, target);
+    let best = integral.with_smoothing(target);
+    // On a lattice the smoothing error is of first order in τ: go finer where it shows. Sums over one period have none.
+    let smoothed = matches!(kernel, Kernel::Ramp);
+    if !smoothed || best.upper - best.lower <= 10.0 * target {
+        return best;
+    }
+    let finer = integral.with_smoothing(target / 64.0);
+    LnEnclosure {
+        lower: best.lower.max(finer.lower),
+        upper: best.upper.min(finer.upper),
+    }
+}
+
+struct Integral<'a, L> {
+    line: &'a L,
+    saddle: &'a Saddle,
+    kernel: Kernel,
+    /// The value in units of e^{K(c)}, about.
+    estimate: f64,
+    /// What aliases, truncation and skipped blocks may add.
+    minor: f64,
+    /// Points b > c with K(b), for Chernoff's bound on the aliases.
+    beyond: Vec<(f64, f64)>,
+}
+
+impl<'a, L: Line> Integral<'a, L> {
+    fn new(line: &'a L, saddle: &'a Saddle, kernel: Kernel, target: f64) -> Self {
+        let unit = 1.0 / (saddle.variance + kernel.pull(saddle.c).1).sqrt();
+        let beyond = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0]
+            .into_iter()
+            .map(|multiple| saddle.c + multiple * unit)
+            .map(|b| (b, line.cumulant(b)))
+            .filter(|(_, cumulant)| cumulant.is_finite())
+            .collect();
+        Self {
+            line,
+            saddle,
+            kernel,
+            estimate: exp(saddle.ln_estimate(kernel) - saddle.cumulant),
+            minor: MINOR_SHARE * target,
+            beyond,
+        }
+    }
+
+    /// Encloses ln E f(S) with (cτ)² = `smoothing`.
+    fn with_smoothing(&self, smoothing: f64) -> LnEnclosure {
+        let c = self.saddle.c;
+        let (rule, last) = self.rule(smoothing);
+        let mut tally = Tally::default();
+        self.add_node(&rule, 0.0, 0.5, &mut tally);
+        match self.kernel {
+            Kernel::Ramp => {
+                self.add_block(&rule, 1.0, last, &mut tally);
+                tally.error += rest(rule.tau_squared, last * rule.step) / rule.step;
+            }
+            // The last node is half a period away and belongs to both halves.
+            Kernel::Lattice { .. } => {
+                self.add_block(&rule, 1.0, last - 1.0, &mut tally);
+                self.add_node(&rule, last, 0.5, &mut tally);
+            }
+        }
+        // What was dropped is measured from the true K(c), and sums of that many terms round that often.
+        tally.error *= exp(self.saddle.error.min(700.0)) * (1.0 + ROUNDING);
+        tally.error += f64::EPSILON * tally.nodes * tally.absolute;
+        let weight = rule.step / PI;
+        let upper = weight * (tally.upper + tally.error) * (1.0 + ROUNDING);
+        let aliases = self.aliases(
+            rule.tau_squared,
+            2.0 * PI / rule.step * (1.0 - ROUNDING),
+            upper,
+        );
+        let lower = weight * (tally.lower - tally.error) * (1.0 - ROUNDING) - aliases;
+        let scale = self.saddle.cumulant + 0.5 * rule.tau_squared * c * c;
+        LnEnclosure::scaled(scale, lower, upper)
+    }
+
+    /// The rule for a smoothing, and its last node.
+    fn rule(&self, smoothing: f64) -> (Rule, f64) {
+        let c = self.saddle.c;
+        let (tau_squared, step, last) = match self.kernel {
+            Kernel::Ramp => {
+                let mut tau_squared = smoothing / (c * c);
+                let mut period = self.period(tau_squared);
+                let mut reach = self.reach(tau_squared);
+                while reach * period / (2.0 * PI) > MOST_NODES {
+                    tau_squared *= 4.0;
+                    period = self.period(tau_squared);
+                    reach = self.reach(tau_squared);
+                }
+                let step = 2.0 * PI / period;
+                (tau_squared, step, (reach / step).ceil())
+            }
+            Kernel::Lattice { step, .. } => {
+                // An even number of lattice points, so that the rule sees whole periods.
+                let half = (0.5 * self.period(0.0) / step).ceil().max(1.0);
+                (0.0, PI / (half * step), half)
+            }
+        };
+        let rule = Rule {
+            tau_squared,
+            step,
+            ln_negligible: ln(self.minor / last),
+        };
+        (rule, last)
+    }
+
+    /// The integrand at θ = `index`·Δ.
+    fn add_node(&self, rule: &Rule, index: f64, share: f64, tally: &mut Tally) {
+        let c = self.saddle.c;
+        let theta = index * rule.step;
+        let damping = 0.5 * rule.tau_squared * theta * theta;
+        let modulus = self.kernel.transform_modulus(c, theta);
+        let least =
+            rule.ln_negligible + damping + ln(self.kernel.transform_modulus(c, 0.0) / modulus);
+        let node = self.line.node(theta, least);
+        let size = share * exp(node.ln_modulus - damping);
+        let turn = rule.tau_squared * c * theta;
+        let wrong = node.error + ROUNDING * (4.0 + damping + turn.abs() + node.ln_modulus.abs());
+        let weight = modulus + rule.tau_squared;
+        let Some(phase) = node.phase.filter(|_| wrong < 1.0) else {
+            // Only the modulus is of use; where not even that is known, it is at most what it is on the real axis.
+            let most = if wrong < 1.0 {
+                size * exp(wrong)
+            } else {
+                share * exp(-damping)
+            };
+            tally.error += most * weight * (1.0 + ROUNDING);
+            return;
+        };
+        let (sin, cos) = sin_cos(phase + turn);
+        let (real, imaginary) = self.kernel.transform(c, theta);
+        let plain = cos * real - sin * imaginary;
+        tally.upper += size * plain;
+        tally.lower += size * (plain - cos * rule.tau_squared);
+        tally.nodes += 1.0;
+        tally.absolute += size * weight;
+        // K is off by `wrong`, so e^K by e^wrong − 1 ≤ 2 wrong of itself, up to wrong = 1.
+        tally.error += size * weight * 2.0 * wrong;
+    }
+
+    /// Nodes `first` to `last`, skipping what is certainly negligible.
+    fn add_block(&self, rule: &Rule, first: f64, last: f64, tally: &mut Tally) {
+        if first > last {
+            return;
+        }
+        let c = self.saddle.c;
+        let (start, end) = (first * rule.step, last * rule.step);
+        let damping = 0.5 * rule.tau_squared * start * start;
+        let modulus = self.kernel.transform_modulus(c, start);
+        let wanted =
+            rule.ln_negligible + damping + ln(self.kernel.transform_modulus(c, 0.0) / modulus);
+        let small = last - first < LEAF;
+        // A small block is not worth a bound of its own, except where the bound is for free.
+        let ln_bound = if small {
+            0.0
+        } else {
+            self.line.ln_bound(start, end)
+        };
+        if ln_bound <= wanted {
+            tally.error +=
+                (last - first + 1.0) * exp(ln_bound - damping) * (modulus + rule.tau_squared);
+        } else if small {
+            let mut index = first;
+            while index <= last {
+                self.add_node(rule, index, 1.0, tally);
+                index += 1.0;
+            }
+        } else {
+            let half = first + ((last - first) * 0.5).floor();
+            self.add_block(rule, first, half, tally);
+            self.add_block(rule, half + 1.0, last, tally);
+        }
+    }
+
+    /// Where the Gaussian factor has made the rest of the integral negligible.
+    fn reach(&self, tau_squared: f64) -> f64 {
+        let mut widths = 2.0;
+        loop {
+            let end = widths / tau_squared.sqrt();
+            if rest(tau_squared, end) / PI <= self.minor * self.estimate || widths > 38.0 {
+                return end;
+            }
+            widths += 0.25;
+        }
+    }
+
+    /// A period at which the aliases are below their share of the value, by the estimates at hand.
+    fn period(&self, tau_squared: f64) -> f64 {
+        let deviation = (self.saddle.variance + self.kernel.pull(self.saddle.c).1).sqrt();
+        let mut period = 4.0 * deviation;
+        for _ in 0..200 {
+            if self.aliases(tau_squared, period, self.estimate) <= self.minor * self.estimate {
+                break;
+            }
+            period *= 1.15;
+        }
+        period
+    }
+
+    /// Bound on Σ_{j≠0} F(jL) e^{−cjL} in units of the scale, given a bound `value` on F(0) in the same unit.
+    fn aliases(&self, tau_squared: f64, period: f64, value: f64) -> f64 {
+        let c = self.saddle.c;
+        let scale = self.saddle.cumulant + 0.5 * tau_squared * c * c;
+        let q = exp(-c * period);
+        let unit = exp(-c * period - scale + ROUNDING * scale.abs());
+        let ahead = match self.kernel {
+            // Σ (F(0) + jL) q^j = F(0) q/(1−q) + L q/(1−q)².
+            Kernel::Ramp => value * q / (1.0 - q) + period * unit / ((1.0 - q) * (1.0 - q)),
+            Kernel::Lattice { .. } => unit / (1.0 - q) * self.line.mass(),
+        };
+        let behind = self
+            .beyond
+            .iter()
+            .map(|&(b, cumulant)| {
+                let exponent = cumulant + 0.5 * tau_squared * b * b + self.kernel.ln_chernoff(b)
+                    - (b - c) * period
+                    - scale;
+                let size = cumulant.abs() + scale.abs() + (b - c) * period;
+                exp(exponent + ROUNDING * size) / (1.0 - exp(-(b - c) * period))
+            })
+            .fold(f64::INFINITY, f64::min);
+        ahead + behind
+    }
+}
+
+/// ∫ from Θ on of e^{−τ²θ²/2} (1/θ² + τ²) dθ is at most this.
+fn rest(tau_squared: f64, end: f64) -> f64 {
+    exp(-0.5 * tau_squared * end * end) * (1.0 / (end * end) + tau_squared) / (tau_squared * end)
+}
