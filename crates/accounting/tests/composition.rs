@@ -122,7 +122,7 @@ fn two_rounds_of_enumerated_channels_stay_below_the_bound() {
             Part::CheckIn(rate) => base.check_in(rate).unwrap(),
             _ => base,
         };
-        let account = account(&Plan::new(round, 2).unwrap()).unwrap();
+        let account = account(Plan::new(round, 2).unwrap()).unwrap();
         for others in multisets(3, n - 1) {
             let law = |x: usize| {
                 let users: Vec<usize> = [vec![x], others.clone()].concat();

@@ -78,7 +78,7 @@ fn likelihoods_of_any_size() {
         let (lower, upper) = delta(&round.check_in(0.5).unwrap(), 1e-6);
         // g β p/(p−1) (1 − a/p): nobody covers the target.
         assert!(
-            lower <= upper && upper >= 0.1499 && upper <= 0.151,
+            lower <= upper && (0.1499..=0.151).contains(&upper),
             "{lower} {upper}"
         );
     }

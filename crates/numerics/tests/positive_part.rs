@@ -129,7 +129,7 @@ fn at_a_trillion_terms_the_central_limit_is_met() {
     let truth = (1e12 * 0.02 / (2.0 * std::f64::consts::PI)).sqrt();
     let got = sum.ln_positive_part(1e-9);
     assert_encloses("chosen", got, truth, 1e-10);
-    assert!(got.upper - got.lower < 1e-8, "{got:?}");
+    assert!(got.upper - got.lower < 1e-7, "{got:?}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ use crate::multinomial;
 use crate::special::{exp, ln};
 
 /// Largest number of inner terms to sum, about; more is left to the contour.
-const MOST_WORK: f64 = 100_000.0;
+const MOST_WORK: f64 = 250_000.0;
 /// The windows drop about e^{−this} of the answer.
 const DROPPED: f64 = 34.0;
 
