@@ -20,9 +20,10 @@ use crate::round::Round;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Relative accuracy in ε that the lattice of losses aims at, unless told otherwise.
-const ACCURACY: f64 = 2e-5;
-/// How many adversaries are composed when there is one kind of round; with several kinds, the most promising of each.
+const ACCURACY: f64 = 3.2e-5;
+/// How many adversaries are composed when there is one kind of round, and how far their loss may vary less than the best one's; with several kinds of rounds, the most promising of each.
 const MOST_ADVERSARIES: usize = 2;
+const PROMISING: f64 = 0.9;
 /// A tail that no answer reaches.
 const DEEPEST: f64 = -735.0;
 
@@ -131,7 +132,7 @@ impl Priced {
         self.dominating[0].loss_deviation().powi(2)
     }
 
-    /// A distribution at least as fine and as deep as this, made once. `None` if the loss is always zero.
+    /// A distribution of this accuracy and depth, made once. `None` if the loss is always zero.
     fn pld(&self, want: Want, accuracy: f64, ln_tail: f64) -> Option<Pld> {
         let profile = match want {
             Want::Dominating => &self.dominating[0],
@@ -144,7 +145,8 @@ impl Priced {
         // A panic elsewhere while the shelf was held leaves it as it was: entries are only ever added whole.
         let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |(kept, have, _): &&(Want, Resolution, Pld)| {
-            *kept == want && have.exponent == resolution.exponent && have.ln_tail <= ln_tail
+            // Not merely fine enough: an answer must not depend on what was asked before.
+            *kept == want && *have == resolution
         };
         if let Some((_, _, pld)) = shelf.iter().find(fits) {
             return Some(pld.clone());
@@ -227,7 +229,7 @@ impl Account {
         }
     }
 
-    /// The same account with another relative accuracy of the composed ε, in [1e-7, 0.01] (default 2e-5).
+    /// The same account with another relative accuracy of the composed ε, in [1e-7, 0.01] (default 3.2e-5).
     pub fn with_accuracy(mut self, accuracy: f64) -> Result<Self, Error> {
         self.accuracy = within(
             Parameter::Accuracy,
@@ -382,9 +384,13 @@ impl Account {
     /// Which adversaries to try: a few when there is one kind of round, else the most promising of each kind; both directions where they differ.
     fn strategies(&self) -> Vec<Strategy> {
         let choices: Vec<Vec<usize>> = match &self.rounds[..] {
-            [(round, _)] => (0..round.attained.len().min(MOST_ADVERSARIES))
-                .map(|index| vec![index])
-                .collect(),
+            [(round, _)] => {
+                let deviation = |index: usize| round.attained[index].profile.loss_deviation();
+                (0..round.attained.len().min(MOST_ADVERSARIES))
+                    .filter(|&index| deviation(index) >= PROMISING * deviation(0))
+                    .map(|index| vec![index])
+                    .collect()
+            }
             rounds => vec![vec![0; rounds.len()]],
         };
         let mut all = Vec::new();

@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// let delta = Delta::new(1e-6)?;
 /// let budget = Epsilon::new(0.2)?;
 /// let mut rounds = 0;
-/// while !accountant.would_exceed(&round, 10, budget, delta)? {
-///     accountant.compose(&round, 10)?;
-///     rounds += 10;
+/// while !accountant.would_exceed(&round, 50, budget, delta)? {
+///     accountant.compose(&round, 50)?;
+///     rounds += 50;
 /// }
 /// assert!(accountant.epsilon(delta)?.upper.value <= budget);
 /// // Stored and read back, it answers the same.

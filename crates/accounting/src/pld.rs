@@ -45,6 +45,8 @@ pub struct Resolution {
     pub exponent: i32,
     /// To the right the lattice ends where δ falls below e^this.
     pub ln_tail: f64,
+    /// Relative accuracy in ε of the values that the dots are put at.
+    pub values: f64,
 }
 
 impl Resolution {
@@ -56,18 +58,19 @@ impl Resolution {
         let (mut low, mut high) = (step.min(limit), limit);
         while high > 1.1 * low {
             let middle = low.sqrt() * high.sqrt();
-            if profile.ln_delta_for_lattice(middle).upper <= ln_tail {
+            if profile.ln_delta_for_lattice(middle, 1e-3).upper <= ln_tail {
                 high = middle;
             } else {
                 low = middle;
             }
         }
-        let points = POINTS * (2e-5 / accuracy).sqrt().max(1.0);
+        let points = POINTS * (3.2e-5 / accuracy).sqrt().max(1.0);
         // At least four points up to the largest loss.
         let step = step.max(high / points).min(limit / 4.0);
         Self {
             exponent: step.max(1e-250).log2().floor() as i32,
             ln_tail,
+            values: accuracy,
         }
     }
 }
@@ -92,7 +95,11 @@ impl Pld {
         let upper = |i: i64| {
             profiles
                 .iter()
-                .map(|profile| profile.ln_delta_for_lattice(lattice.loss(i)).upper)
+                .map(|profile| {
+                    profile
+                        .ln_delta_for_lattice(lattice.loss(i), resolution.values)
+                        .upper
+                })
                 .fold(f64::NEG_INFINITY, f64::max)
         };
         let reach = lattice.index_above(limit).min(MOST_POINTS);
@@ -152,7 +159,7 @@ impl Pld {
         };
         let reach = lattice.index_above(limit).min(MOST_POINTS);
         let value = |direction: Direction, i: i64| {
-            profile.ln_delta_in_for_lattice(direction, lattice.loss(i))
+            profile.ln_delta_in_for_lattice(direction, lattice.loss(i), resolution.values)
         };
         let last = first_index(reach, |i| value(ahead, i).upper <= resolution.ln_tail).max(2);
         let ln_left = ln(LEFT_TAIL * profile.loss_deviation());

@@ -125,8 +125,8 @@ impl Profile {
     }
 
     /// ln δ, the larger of the two directions, as accurately as a lattice of losses needs it.
-    pub(crate) fn ln_delta_for_lattice(&self, epsilon: f64) -> LnEnclosure {
-        self.ln_delta(epsilon, FINE)
+    pub(crate) fn ln_delta_for_lattice(&self, epsilon: f64, accuracy: f64) -> LnEnclosure {
+        self.ln_delta(epsilon, accuracy)
     }
 
     /// The same in one direction.
@@ -134,8 +134,9 @@ impl Profile {
         &self,
         direction: Direction,
         epsilon: f64,
+        accuracy: f64,
     ) -> LnEnclosure {
-        self.ln_delta_in(direction, epsilon, FINE)
+        self.ln_delta_in(direction, epsilon, accuracy)
     }
 
     /// δ at ε ≥ 0, the larger of the two directions.

@@ -80,7 +80,7 @@ pub(crate) struct Words {
         ]
     )]
     plan: Option<PathBuf>,
-    /// Relative accuracy of a composed epsilon, in [1e-7, 0.01] [default: 2e-5]
+    /// Relative accuracy of a composed epsilon, in [1e-7, 0.01] [default: 3.2e-5]
     #[arg(
         long,
         value_name = "A",

@@ -172,6 +172,9 @@ pub trait Line {
 
     /// An upper bound on the total mass e^{K(0)}.
     fn mass(&self) -> f64;
+
+    /// The nodes will be at multiples of `step`, at most `last` times it. For a line that is faster when it knows.
+    fn announce(&self, _step: f64, _last: f64) {}
 }
 
 /// The sums of the trapezoidal rule, divided by the integrand's scale on the real axis.
@@ -244,6 +247,7 @@ impl<'a, L: Line> Integral<'a, L> {
     fn with_smoothing(&self, smoothing: f64) -> LnEnclosure {
         let c = self.saddle.c;
         let (rule, last) = self.rule(smoothing);
+        self.line.announce(rule.step, last);
         let mut tally = Tally::default();
         self.add_node(&rule, 0.0, 0.5, &mut tally);
         match self.kernel {
@@ -289,8 +293,8 @@ impl<'a, L: Line> Integral<'a, L> {
                 (tau_squared, step, (reach / step).ceil())
             }
             Kernel::Lattice { step, .. } => {
-                // An even number of lattice points, so that the rule sees whole periods.
-                let half = (0.5 * self.period(0.0) / step).ceil().max(1.0);
+                // An even number of lattice points, so that the rule sees whole periods; and one that a fast Fourier transform likes.
+                let half = smooth((0.5 * self.period(0.0) / step).ceil().max(1.0));
                 (0.0, PI / (half * step), half)
             }
         };
@@ -424,4 +428,14 @@ impl<'a, L: Line> Integral<'a, L> {
 /// ∫ from Θ on of e^{−τ²θ²/2} (1/θ² + τ²) dθ is at most this.
 fn rest(tau_squared: f64, end: f64) -> f64 {
     exp(-0.5 * tau_squared * end * end) * (1.0 / (end * end) + tau_squared) / (tau_squared * end)
+}
+
+/// The least number of the form 2^a or 3·2^a that is at least x.
+fn smooth(x: f64) -> f64 {
+    let power = x.log2().ceil().exp2();
+    if 0.75 * power >= x {
+        0.75 * power
+    } else {
+        power
+    }
 }

@@ -14,6 +14,9 @@
 use crate::laplace::{self, Kernel, Line, Node, ROUNDING, Saddle};
 use crate::positive_part::LnEnclosure;
 use crate::special::{atan2, exp, ln, ln_1p, sin_cos};
+use num_complex::Complex;
+use realfft::RealFftPlanner;
+use std::cell::RefCell;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -348,6 +351,57 @@ struct SumLine<'a> {
     t: f64,
     saddle: &'a Saddle,
     parts: Vec<Tilted<'a>>,
+    table: RefCell<Option<Table>>,
+}
+
+/// φ̂ of every part at every node, where so many nodes matter that a fast Fourier transform of the tilted law is the way to get them.
+struct Table {
+    step: f64,
+    parts: Vec<TablePart>,
+}
+
+struct TablePart {
+    values: Vec<Complex<f64>>,
+    error: f64,
+}
+
+/// Fewer nodes than this are evaluated one by one.
+const FEW_NODES: f64 = 512.0;
+/// More than this would be too much memory; such a sum has many rounds and few nodes that matter.
+const MOST_TABLED: f64 = 4e6;
+
+impl Table {
+    /// All nodes 0, …, `last`: a real transform of length 2·last. The error in the 2-norm is at most a few ε log₂ M of the whole (Higham 2002, Theorem 24.2); no
+    /// entry can be off by more than the norm. `tests/lattice.rs` compares with plain sums.
+    fn new(parts: &[Tilted], finest: f64, step: f64, last: f64) -> Self {
+        let size = 2 * last as usize;
+        let transform = RealFftPlanner::<f64>::new().plan_fft_forward(size);
+        let parts = parts
+            .iter()
+            .map(|part| {
+                let stride = (part.measure.step / finest) as i64;
+                let mut wrapped = vec![0.0; size];
+                for (i, weight) in part.weights.iter().enumerate() {
+                    let index = (part.measure.first + i as i64) * stride;
+                    wrapped[index.rem_euclid(size as i64) as usize] += weight / part.mass;
+                }
+                let norm = wrapped.iter().map(|w| w * w).sum::<f64>().sqrt();
+                let mut values = transform.make_output_vec();
+                // The lengths are the plan's own, so this cannot fail; and if it did, the error below would say so.
+                let done = transform.process(&mut wrapped, &mut values).is_ok();
+                let logarithm = (size as f64).log2();
+                let error = if done {
+                    10.0 * f64::EPSILON * logarithm * (size as f64).sqrt() * norm
+                } else {
+                    f64::INFINITY
+                };
+                // The transform has e^{−iθx}.
+                values.iter_mut().for_each(|value| *value = value.conj());
+                TablePart { values, error }
+            })
+            .collect();
+        Self { step, parts }
+    }
 }
 
 impl<'a> SumLine<'a> {
@@ -361,7 +415,31 @@ impl<'a> SumLine<'a> {
                 .iter()
                 .map(|(measure, count)| Tilted::new(measure, *count, saddle.c))
                 .collect(),
+            table: RefCell::new(None),
         }
+    }
+
+    /// φ̂ of each part at θ, with a bound on its error.
+    fn transforms(&self, theta: f64) -> Vec<(f64, f64, f64)> {
+        let table = self.table.borrow();
+        self.parts
+            .iter()
+            .enumerate()
+            .map(|(i, part)| {
+                let own = part.error + part.error_by_theta * theta;
+                match &*table {
+                    Some(table) => {
+                        let node = (theta / table.step).round() as usize;
+                        let (value, error) = (table.parts[i].values[node], table.parts[i].error);
+                        (value.re, value.im, own + error)
+                    }
+                    None => {
+                        let (real, imaginary) = part.rotated(theta);
+                        (real, imaginary, own)
+                    }
+                }
+            })
+            .collect()
     }
 }
 
@@ -369,8 +447,7 @@ impl Line for SumLine<'_> {
     fn node(&self, theta: f64, least: f64) -> Node {
         let (mut ln_modulus, mut phase) = (0.0, -self.t * theta);
         let mut error = self.saddle.error + ROUNDING * (1.0 + phase.abs());
-        for part in &self.parts {
-            let (real, imaginary) = part.rotated(theta);
+        for (part, (real, imaginary, off)) in self.parts.iter().zip(self.transforms(theta)) {
             let square = real * real + imaginary * imaginary;
             let modulus = square.sqrt();
             // Near one the logarithm of the square is as accurate as the square.
@@ -378,7 +455,7 @@ impl Line for SumLine<'_> {
             ln_modulus += part.count * ln_part;
             let turn = part.count * atan2(imaginary, real);
             phase += turn;
-            error += part.count * (part.error + part.error_by_theta * theta) / modulus
+            error += part.count * off / modulus
                 + ROUNDING * (turn.abs() + part.count * (ln_part.abs() + part.ln_moment.abs()));
         }
         Node {
@@ -399,6 +476,10 @@ impl Line for SumLine<'_> {
                     let fall = square * part.variance - square * square * part.fourth / 24.0;
                     return 0.5 * part.count * ln_1p(-fall * (1.0 - 1e-6));
                 }
+                // With a table of all nodes a bound would cost more than what it saves.
+                if self.table.borrow().is_some() {
+                    return 0.0;
+                }
                 let (real, imaginary) = part.rotated(middle);
                 let modulus = real.hypot(imaginary)
                     + part.error
@@ -411,6 +492,25 @@ impl Line for SumLine<'_> {
                 }
             })
             .sum()
+    }
+
+    fn announce(&self, step: f64, last: f64) {
+        if !(FEW_NODES..=MOST_TABLED).contains(&last) {
+            return;
+        }
+        // Does the integrand stay alive far from the real axis? Then most nodes will be asked for.
+        let alive = |fraction: f64| {
+            let theta = (fraction * last).round() * step;
+            self.node(theta, f64::NEG_INFINITY).ln_modulus > -40.0
+        };
+        if [0.11, 0.23, 0.37, 0.53, 0.71, 0.89].into_iter().any(alive) {
+            let finest = self
+                .parts
+                .iter()
+                .map(|part| part.measure.step)
+                .fold(f64::INFINITY, f64::min);
+            *self.table.borrow_mut() = Some(Table::new(&self.parts, finest, step, last));
+        }
     }
 
     fn cumulant(&self, b: f64) -> f64 {

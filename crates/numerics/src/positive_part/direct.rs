@@ -24,14 +24,14 @@ use crate::log_space::ln_add_exp;
 use crate::multinomial;
 use crate::special::{exp, ln};
 
-/// Largest number of inner terms to sum, about; more is left to the contour.
+/// Largest number of inner terms to sum, about, when the contour would be asked for an accuracy of 1e-6; more is left to the contour. Its work grows like one over the square root of the accuracy.
 const MOST_WORK: f64 = 250_000.0;
 /// The windows drop about e^{−this} of the answer.
 const DROPPED: f64 = 34.0;
 
 /// Encloses ln E(S)₊, or declines when it would take too long.
-pub(super) fn evaluate(sum: &Sum, saddle: &Saddle) -> Option<LnEnclosure> {
-    evaluate_within(sum, saddle, MOST_WORK)
+pub(super) fn evaluate(sum: &Sum, saddle: &Saddle, accuracy: f64) -> Option<LnEnclosure> {
+    evaluate_within(sum, saddle, MOST_WORK * (1e-6 / accuracy).sqrt().min(1.0))
 }
 
 pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<LnEnclosure> {
