@@ -132,33 +132,39 @@ impl Priced {
         self.dominating[0].loss_deviation().powi(2)
     }
 
-    /// A distribution of this accuracy and depth, made once. `None` if the loss is always zero.
-    fn pld(&self, want: Want, accuracy: f64, ln_tail: f64) -> Option<Pld> {
+    /// A distribution of this accuracy and depth, made once. `None` if the loss is always zero, or if a lower one cannot be had: leaving a round out lowers the bound.
+    fn pld(&self, want: Want, accuracy: f64, ln_tail: f64) -> Result<Option<Pld>, Error> {
         let profile = match want {
             Want::Dominating => &self.dominating[0],
             Want::Attained(index, _) => &self.attained[index].profile,
         };
         if profile.atoms().loss_limit() == 0.0 {
-            return None;
+            return Ok(None);
         }
         let resolution = Resolution::for_accuracy(profile, accuracy, ln_tail);
-        // A panic elsewhere while the shelf was held leaves it as it was: entries are only ever added whole.
-        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        // A panic elsewhere while the shelf was held leaves it as it was: entries are only ever added whole. It is not held while building, which uses all cores.
+        let shelf = || self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |(kept, have, _): &&(Want, Resolution, Pld)| {
             // Not merely fine enough: an answer must not depend on what was asked before.
             *kept == want && *have == resolution
         };
-        if let Some((_, _, pld)) = shelf.iter().find(fits) {
-            return Some(pld.clone());
+        if let Some((_, _, pld)) = shelf().iter().find(fits) {
+            return Ok(Some(pld.clone()));
         }
         let pld = match want {
-            Want::Dominating => Pld::pessimistic(&self.dominating, resolution),
+            Want::Dominating => Some(Pld::pessimistic(&self.dominating, resolution).ok_or(
+                Error::NotResolved {
+                    mechanism: self.dominating_name,
+                },
+            )?),
             Want::Attained(index, direction) => {
                 Pld::optimistic(&self.attained[index].profile, direction, resolution)
             }
-        }?;
-        shelf.push((want, resolution, pld.clone()));
-        Some(pld)
+        };
+        if let Some(pld) = &pld {
+            shelf().push((want, resolution, pld.clone()));
+        }
+        Ok(pld)
     }
 }
 
@@ -215,10 +221,33 @@ fn attained_with(atoms: Atoms, participation: Participation) -> Result<Vec<Atoms
     }
 }
 
-/// One way to attain a lower bound: for each kind of round, which adversary.
+/// One way to attain a lower bound: for each kind of round, which adversary. With several kinds, what users hold may differ from kind to kind, as it may in a sequence of surveys.
+#[derive(Clone)]
 struct Strategy {
     chosen: Vec<usize>,
     direction: Direction,
+}
+
+impl Strategy {
+    /// The two datasets exchanged.
+    fn reversed(&self) -> Self {
+        Self {
+            chosen: self.chosen.clone(),
+            direction: match self.direction {
+                Direction::Forward => Direction::Reverse,
+                Direction::Reverse => Direction::Forward,
+            },
+        }
+    }
+}
+
+/// Two bounds that contradict each other are not an answer.
+fn ordered(lower: f64, upper: f64) -> Result<(), Error> {
+    if lower <= upper {
+        Ok(())
+    } else {
+        Err(Error::Contradiction { lower, upper })
+    }
 }
 
 impl Account {
@@ -252,17 +281,18 @@ impl Account {
             return round.epsilon(delta);
         }
         let tail = ln_tail(delta.ln(), self.total());
-        let upper = self.pessimistic(tail);
+        let upper = self.pessimistic(tail)?;
         let (mut lower, mut best) = (0.0, None);
         for strategy in self.strategies() {
-            let value = self.optimistic(&strategy, tail).epsilon(delta);
+            let value = self.optimistic(&strategy, tail)?.epsilon(delta);
             if value > lower || best.is_none() {
                 (lower, best) = (value, Some(strategy));
             }
         }
-        let least = Epsilon::new(lower)?;
-        let most = Epsilon::new(upper.epsilon(delta).max(lower))?;
-        Ok(self.answer(most, least, best, self.numerics(&upper, tail)))
+        let most = upper.epsilon(delta);
+        ordered(lower, most)?;
+        let numerics = self.numerics(&upper, tail)?;
+        Ok(self.answer(Epsilon::new(most)?, Epsilon::new(lower)?, best, numerics))
     }
 
     /// The least δ for which the plan is (ε, δ)-DP.
@@ -272,28 +302,24 @@ impl Account {
             return round.delta(epsilon);
         }
         let mut tail = ln_tail(ln_gaussian_delta(epsilon, self.variance()), self.total());
-        let mut upper = self.pessimistic(tail);
+        let mut upper = self.pessimistic(tail)?;
         let mut most = upper.delta(epsilon);
         // Go deeper until what was cut off no longer shows in the answer.
         while upper.infinite() > 1e-3 * most && tail > DEEPEST {
             tail = (2.0 * tail).max(DEEPEST);
-            upper = self.pessimistic(tail);
+            upper = self.pessimistic(tail)?;
             most = upper.delta(epsilon);
         }
         let (mut lower, mut best) = (0.0, None);
         for strategy in self.strategies() {
-            let value = self.optimistic(&strategy, tail).delta(epsilon);
+            let value = self.optimistic(&strategy, tail)?.delta(epsilon);
             if value > lower || best.is_none() {
                 (lower, best) = (value, Some(strategy));
             }
         }
-        let numerics = self.numerics(&upper, tail);
-        Ok(self.answer(
-            Delta::new(most.max(lower))?,
-            Delta::new(lower)?,
-            best,
-            numerics,
-        ))
+        ordered(lower, most)?;
+        let numerics = self.numerics(&upper, tail)?;
+        Ok(self.answer(Delta::new(most)?, Delta::new(lower)?, best, numerics))
     }
 
     /// The trade-off function: the type II error of any test with type I error `alpha` in (0, 1) is at least `upper`; for some pair of datasets a test attains `lower`.
@@ -305,16 +331,23 @@ impl Account {
             "(0, 1)",
         )?;
         let tail = ln_tail(alpha.ln() - 23.0, self.total());
-        let upper = self.pessimistic(tail);
+        let upper = self.pessimistic(tail)?;
         let (mut attained, mut best) = (1.0 - alpha, None);
         for strategy in self.strategies() {
-            let value = self.optimistic(&strategy, tail).type_two_error(alpha);
+            let forward = self.optimistic(&strategy, tail)?;
+            let reverse = self.optimistic(&strategy.reversed(), tail)?;
+            let value = forward.type_two_error(&reverse, alpha);
             if value < attained || best.is_none() {
                 (attained, best) = (value, Some(strategy));
             }
         }
-        let numerics = self.numerics(&upper, tail);
-        Ok(self.answer(upper.type_two_error(alpha), attained, best, numerics))
+        let numerics = self.numerics(&upper, tail)?;
+        Ok(self.answer(
+            upper.type_two_error(&upper, alpha),
+            attained,
+            best,
+            numerics,
+        ))
     }
 
     /// The Rényi divergence of order `order` > 1 of the composed pair.
@@ -325,27 +358,28 @@ impl Account {
             (1.0 + 1e-6..=1e6).contains(&order),
             "[1 + 1e-6, 1e6]",
         )?;
-        let upper = self.pessimistic(DEEPEST);
+        let upper = self.pessimistic(DEEPEST)?;
         let (mut lower, mut best) = (0.0, None);
         for strategy in self.strategies() {
-            let value = self.optimistic(&strategy, DEEPEST).renyi(order);
+            let value = self.optimistic(&strategy, DEEPEST)?.renyi(order);
             if value > lower || best.is_none() {
                 (lower, best) = (value, Some(strategy));
             }
         }
-        let numerics = self.numerics(&upper, DEEPEST);
+        let numerics = self.numerics(&upper, DEEPEST)?;
         Ok(self.answer(upper.renyi(order), lower, best, numerics))
     }
 
     /// Mean and variance of the privacy loss of the dominating and of the best attained pair, as discretised.
     pub fn loss_moments(&self) -> Result<Answer<(f64, f64)>, Error> {
         let tail = ln_tail(-40.0, self.total());
-        let upper = self.pessimistic(tail);
+        let upper = self.pessimistic(tail)?;
         let best = self.strategies().into_iter().next();
-        let attained = best.as_ref().map_or((0.0, 0.0), |strategy| {
-            self.optimistic(strategy, tail).loss_moments()
-        });
-        let numerics = self.numerics(&upper, tail);
+        let attained = match &best {
+            Some(strategy) => self.optimistic(strategy, tail)?.loss_moments(),
+            None => (0.0, 0.0),
+        };
+        let numerics = self.numerics(&upper, tail)?;
         Ok(self.answer(upper.loss_moments(), attained, best, numerics))
     }
 
@@ -360,25 +394,30 @@ impl Account {
             .sum()
     }
 
-    fn pessimistic(&self, tail: f64) -> Composition {
+    fn pessimistic(&self, tail: f64) -> Result<Composition, Error> {
         self.composed(Side::Upper, tail, |_| Want::Dominating)
     }
 
-    fn optimistic(&self, strategy: &Strategy, tail: f64) -> Composition {
+    fn optimistic(&self, strategy: &Strategy, tail: f64) -> Result<Composition, Error> {
         self.composed(Side::Lower, tail, |kind| {
             Want::Attained(strategy.chosen[kind], strategy.direction)
         })
     }
 
-    fn composed(&self, side: Side, tail: f64, want: impl Fn(usize) -> Want) -> Composition {
+    fn composed(
+        &self,
+        side: Side,
+        tail: f64,
+        want: impl Fn(usize) -> Want,
+    ) -> Result<Composition, Error> {
         let mut composition = Composition::new(side);
         for (kind, (round, times)) in self.rounds.iter().enumerate() {
-            if let Some(pld) = round.pld(want(kind), self.accuracy, tail) {
+            if let Some(pld) = round.pld(want(kind), self.accuracy, tail)? {
                 // Distributions come from this account, on the side asked for.
                 let _ = composition.add(&pld, *times);
             }
         }
-        composition
+        Ok(composition)
     }
 
     /// Which adversaries to try: a few when there is one kind of round, else the most promising of each kind; both directions where they differ.
@@ -414,20 +453,20 @@ impl Account {
         all
     }
 
-    fn numerics(&self, upper: &Composition, tail: f64) -> Numerics {
+    fn numerics(&self, upper: &Composition, tail: f64) -> Result<Numerics, Error> {
         let (mut step, mut points) = (f64::INFINITY, 0);
         for (round, _) in &self.rounds {
-            if let Some(pld) = round.pld(Want::Dominating, self.accuracy, tail) {
+            if let Some(pld) = round.pld(Want::Dominating, self.accuracy, tail)? {
                 step = step.min(pld.losses().step());
                 points = points.max(pld.losses().points());
             }
         }
-        Numerics::Lattice {
+        Ok(Numerics::Lattice {
             accuracy: self.accuracy,
             step: if step.is_finite() { step } else { 0.0 },
             points,
             infinite_loss: upper.infinite(),
-        }
+        })
     }
 
     fn answer<T>(
@@ -489,6 +528,7 @@ impl Priced {
                 }
             }
         }
+        ordered(lower, upper)?;
         Ok(self.answer(Epsilon::new(upper)?, Epsilon::new(lower)?, best))
     }
 
@@ -505,6 +545,7 @@ impl Priced {
                 (lower, best) = (value, attained);
             }
         }
+        ordered(lower, upper)?;
         Ok(self.answer(Delta::new(upper)?, Delta::new(lower)?, best))
     }
 

@@ -114,7 +114,8 @@ impl Accountant {
 
     /// The price list of a round, from the shelf if it has been composed before, and where on the shelf.
     fn priced(&self, round: &Round, times: u64) -> Result<(Arc<Priced>, Option<usize>), Error> {
-        crate::plan::Plan::new(round.clone(), times)?;
+        // Checks the number of rounds in all.
+        crate::plan::Plan::check_total(self.rounds(), times)?;
         if round.users() > self.users {
             return Err(Error::LargerPopulation {
                 population: self.population.clone(),

@@ -144,7 +144,7 @@ impl Atoms {
     fn checked(atoms: Vec<Atom>, loss_limit: Option<f64>) -> Result<Self, Error> {
         for (index, atom) in atoms.iter().enumerate() {
             for value in [atom.weight, atom.p, atom.q] {
-                if !(value >= 0.0 && value.is_finite()) {
+                if value != 0.0 && !(1e-150..=1e150).contains(&value) {
                     return Err(Error::BadAtom { index, value });
                 }
             }

@@ -2,6 +2,9 @@
 
 use crate::error::Error;
 
+/// The smallest probability other than zero: products of a few of them must stay in the range of doubles.
+const SMALLEST: f64 = 1e-100;
+
 /// A channel with at least two inputs and two outputs, finite ε₀, rows that sum to one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
@@ -38,7 +41,7 @@ impl Channel {
                 });
             }
             for (column, &value) in entries.iter().enumerate() {
-                if !(0.0..=1.0).contains(&value) {
+                if value != 0.0 && !(SMALLEST..=1.0).contains(&value) {
                     return Err(Error::ChannelEntry { row, column, value });
                 }
             }

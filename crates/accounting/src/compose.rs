@@ -160,37 +160,62 @@ impl Composition {
         (mean + deviation * z).min(0.5 * self.loss_limit())
     }
 
-    /// The type II error that a test with type I error `alpha` in (0, 1) must have: at least this (upper side), or a pair of datasets where it can be this small (lower side).
-    pub fn type_two_error(&self, alpha: f64) -> f64 {
-        // In a = e^ε both expressions are concave or unimodal; search each over ε.
-        let steep = |epsilon: f64| 1.0 - self.delta(epsilon) - exp(epsilon) * alpha;
-        let flat = |epsilon: f64| exp(-epsilon) * (1.0 - self.delta(epsilon) - alpha);
-        let best = |f: &dyn Fn(f64) -> f64| {
-            let (mean, variance) = self.loss_moments();
-            let (mut low, mut high) = (0.0, (mean + 12.0 * variance.sqrt()).min(self.loss_limit()));
-            let mut ends = (f(low), f(high));
-            let mut most = ends.0.max(ends.1);
-            for _ in 0..48 {
-                let (left, right) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
-                let (at_left, at_right) = (f(left), f(right));
-                most = most.max(at_left).max(at_right);
-                if at_left < at_right {
-                    (low, ends.0) = (left, at_left);
-                } else {
-                    (high, ends.1) = (right, at_right);
-                }
-                if (high - low) <= 1e-7 * high {
-                    break;
-                }
+    /// The type II error that a test with type I error `alpha` in (0, 1) must have: at least this (upper side), or a pair of datasets where it can be this small (lower side). `reverse` is the same composition with the two
+    /// datasets exchanged.
+    pub fn type_two_error(&self, reverse: &Self, alpha: f64) -> f64 {
+        // Concave in a = e^ε, and beyond a = 1/alpha negative.
+        let steep = |a: f64| 1.0 - self.delta(ln(a).max(0.0)) - a * alpha;
+        // Concave in b = e^{−ε}.
+        let flat = |b: f64| b * (1.0 - reverse.delta(-ln(b).min(0.0)) - alpha);
+        let limit = self.loss_limit().max(reverse.loss_limit()).min(600.0);
+        let best = self
+            .peak(&steep, 1.0, (1.0 / alpha).min(exp(limit)))
+            .max(self.peak(&flat, exp(-limit), 1.0));
+        match self.side {
+            Side::Upper => (best - 4.0 * f64::EPSILON).clamp(0.0, 1.0 - alpha),
+            Side::Lower => (best + 4.0 * f64::EPSILON).clamp(0.0, 1.0 - alpha),
+        }
+    }
+
+    /// The largest value of a concave function on [low, high]: one that is attained (upper side), or one that is not exceeded (lower side).
+    fn peak(&self, f: &dyn Fn(f64) -> f64, low: f64, high: f64) -> f64 {
+        // Three points around the peak, on a logarithmic scale because it may be anywhere.
+        let (mut left, mut right) = ((low, f(low)), (high, f(high)));
+        let mut middle = (low.sqrt() * high.sqrt(), f(low.sqrt() * high.sqrt()));
+        for _ in 0..60 {
+            if right.0 <= left.0 * (1.0 + 1e-6) {
+                break;
             }
-            // Of a function with one hump, what is between the last points exceeds them by at most their difference.
-            let slack = (most - ends.0.min(ends.1)).max(0.0);
-            match self.side {
-                Side::Upper => most,
-                Side::Lower => most + slack,
+            let (a, b) = (
+                left.0.sqrt() * middle.0.sqrt(),
+                middle.0.sqrt() * right.0.sqrt(),
+            );
+            let (a, b) = ((a, f(a)), (b, f(b)));
+            if a.1 >= middle.1 && a.1 >= b.1 {
+                (right, middle) = (middle, a);
+            } else if b.1 >= middle.1 {
+                (left, middle) = (middle, b);
+            } else {
+                (left, right) = (a, b);
             }
-        };
-        best(&steep).max(best(&flat)).clamp(0.0, 1.0 - alpha)
+        }
+        let seen = middle.1.max(left.1).max(right.1);
+        match self.side {
+            Side::Upper => seen,
+            Side::Lower => {
+                // A concave function stays below the lines through two of its points, extended.
+                let slope = |p: (f64, f64), q: (f64, f64)| {
+                    if q.0 > p.0 {
+                        (q.1 - p.1) / (q.0 - p.0)
+                    } else {
+                        0.0
+                    }
+                };
+                let to_right = slope(left, middle).max(0.0) * (right.0 - middle.0);
+                let to_left = (-slope(middle, right)).max(0.0) * (middle.0 - left.0);
+                seen.max(middle.1 + to_right.max(to_left))
+            }
+        }
     }
 
     /// The Rényi divergence of order λ > 1, rounded to this side.
@@ -207,7 +232,8 @@ impl Composition {
                     Side::Upper => {
                         let finite = tilt.ln_moment + tilt.error;
                         let far = if pld.infinite() > 0.0 {
-                            ln_up(pld.infinite()) + power * pld.loss_limit()
+                            // A constant profile up to the largest loss: λ ∫ α^{λ−2} dα, less than this.
+                            ln_up(pld.infinite()) + ln_up(order) + power * pld.loss_limit()
                         } else {
                             f64::NEG_INFINITY
                         };

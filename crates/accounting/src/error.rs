@@ -117,7 +117,7 @@ pub enum Error {
         length: usize,
     },
     /// An entry that is not a probability.
-    #[error("channel entry {value} in row {row}, column {column} is outside [0, 1]")]
+    #[error("channel entry {value} in row {row}, column {column} is not 0 and outside [1e-100, 1]")]
     ChannelEntry {
         /// Row, from 0.
         row: usize,
@@ -154,8 +154,8 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
-    /// An atom with a negative or non-finite entry.
-    #[error("atom {index} has an entry {value} that is negative or not finite")]
+    /// An atom with an entry that is not a probability or a likelihood ratio within range.
+    #[error("atom {index} has an entry {value} that is not 0 and outside [1e-150, 1e150]")]
     BadAtom {
         /// Which atom.
         index: usize,
@@ -228,6 +228,22 @@ pub enum Error {
         users: u64,
         /// The round's users.
         round: u64,
+    },
+    /// A round whose distribution of losses could not be represented.
+    #[error(
+        "the privacy loss of {mechanism} rounds could not be resolved to the accuracy asked for"
+    )]
+    NotResolved {
+        /// The mechanism's name.
+        mechanism: &'static str,
+    },
+    /// The two bounds contradict each other: a defect of this program, better not answered than answered wrongly.
+    #[error("the lower bound {lower} exceeds the upper bound {upper}: please report this")]
+    Contradiction {
+        /// The lower bound.
+        lower: f64,
+        /// The upper bound.
+        upper: f64,
     },
     /// A stored accountant that cannot be read.
     #[error("not a stored accountant: {message}")]

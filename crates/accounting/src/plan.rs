@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 /// The most kinds of rounds in a plan.
 const MOST_KINDS: usize = 1000;
 /// The most rounds in all.
-const MOST_ROUNDS: u64 = 1_000_000_000_000;
+pub(crate) const MOST_ROUNDS: u64 = 1_000_000_000;
 /// The largest plan file, in bytes.
 const LARGEST_FILE: usize = 1 << 20;
 
@@ -54,8 +54,7 @@ impl Plan {
 
     /// `times` more rounds of this kind.
     pub fn then(mut self, round: Round, times: u64) -> Result<Self, Error> {
-        let allowed = (1..=MOST_ROUNDS).contains(&times) && self.total() + times <= MOST_ROUNDS;
-        within(Parameter::Rounds, times as f64, allowed, "[1, 1e12] in all")?;
+        Self::check_total(self.total(), times)?;
         match self
             .rounds
             .iter()
@@ -68,6 +67,12 @@ impl Plan {
             None => self.rounds.push((round, times)),
         }
         Ok(self)
+    }
+
+    /// Whether `times` more rounds after `before` are not too many, nor none.
+    pub(crate) fn check_total(before: u64, times: u64) -> Result<(), Error> {
+        let allowed = (1..=MOST_ROUNDS).contains(&times) && before + times <= MOST_ROUNDS;
+        within(Parameter::Rounds, times as f64, allowed, "[1, 1e9] in all").map(|_| ())
     }
 
     /// The kinds of rounds, each with its number.

@@ -55,7 +55,7 @@ impl Resolution {
         let limit = profile.atoms().loss_limit();
         let step = profile.loss_deviation() * (12.0 * accuracy).sqrt();
         // How far out the tail is, by bisection on a logarithmic scale.
-        let (mut low, mut high) = (step.min(limit), limit);
+        let (mut low, mut high) = (step.clamp(1e-12 * limit, limit), limit);
         while high > 1.1 * low {
             let middle = low.sqrt() * high.sqrt();
             if profile.ln_delta_for_lattice(middle, 1e-3).upper <= ln_tail {
@@ -65,8 +65,8 @@ impl Resolution {
             }
         }
         let points = POINTS * (3.2e-5 / accuracy).sqrt().max(1.0);
-        // At least four points up to the largest loss.
-        let step = step.max(high / points).min(limit / 4.0);
+        // At least some hundred points up to the largest loss: with few users the deviation says little.
+        let step = step.max(high / points).min(limit / 512.0);
         Self {
             exponent: step.max(1e-250).log2().floor() as i32,
             ln_tail,
@@ -374,7 +374,10 @@ impl Lattice {
                 Side::Upper => alpha * (change + error) * (1.0 + ROUNDING),
                 Side::Lower => alpha * (change - error) * (1.0 - ROUNDING),
             };
-            masses[(dot.index - first) as usize] += mass.max(0.0);
+            // What is not a number stays one, and is refused below.
+            if mass > 0.0 || mass.is_nan() {
+                masses[(dot.index - first) as usize] += mass;
+            }
         };
         let flat = (0.0, 0.0);
         let inner = |dots: &[Dot], i: usize| {
@@ -489,11 +492,24 @@ impl Lattice {
             .take_while(|&i| keep(i))
             .last()
             .unwrap_or(0);
-        let middle = lowered[(-first) as usize];
+        // The same question at α = 1, where the neighbour on the other side is seen from this side.
+        let one = excess(0).0;
+        let (before, after) = (seen_from(-1, false).1, seen_from(1, true).1);
+        let right_ends_well =
+            from_right > 0 || one - (before - one) * exp(self.step) * (1.0 + ROUNDING) >= 0.0;
+        let left_ends_well =
+            from_left < 0 || one - (after - one) * exp(-self.step) * (1.0 + ROUNDING) >= 0.0;
+        let middle = if right_ends_well && left_ends_well {
+            lowered[(-first) as usize]
+        } else {
+            0.0
+        };
         (first..=last)
             .map(|i| Dot {
                 index: i,
-                value: if (from_left..=from_right).contains(&i) && middle > 0.0 {
+                value: if i == 0 {
+                    middle.max(0.0)
+                } else if (from_left..=from_right).contains(&i) {
                     lowered[(i - first) as usize].max(0.0)
                 } else {
                     0.0

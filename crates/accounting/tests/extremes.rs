@@ -4,7 +4,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use shuffledp_accounting::{Channel, Delta, Epsilon, Mechanism, RatioSummary, Round, account};
+use shuffledp_accounting::{
+    Channel, Delta, Epsilon, Mechanism, Plan, RatioSummary, Round, Side, account,
+};
 
 fn ldp(epsilon0: f64, users: u64) -> Round {
     Round::new(Mechanism::ldp(epsilon0).unwrap(), users).unwrap()
@@ -151,4 +153,128 @@ fn the_largest_populations_are_answered() {
         .check_in(9.6e-9)
         .unwrap();
     assert_eq!(epsilon(&round, 0.147), (0.0, 0.0));
+}
+
+/// ε of a Gaussian loss, to which many rounds of nearly nothing converge: δ(ε) ≈ μ (φ(z) − z Φ(−z)) at ε = μ z for small μ.
+fn composed(round: Round, times: u64, delta: f64) -> (f64, f64) {
+    let plan = Plan::new(round, times).unwrap();
+    let answer = account(&plan)
+        .unwrap()
+        .epsilon(Delta::new(delta).unwrap())
+        .unwrap();
+    (answer.lower.value.value(), answer.upper.value.value())
+}
+
+#[test]
+fn tiny_losses_compose() {
+    // The Gaussian limit of binary response, which Theorem S attains as ε₀ goes to 0: in units of the composed standard deviation.
+    for (epsilon0, users, times, delta, limit) in [
+        (1e-12, 1_000_000, 10_000, 1e-15, 1.93836e-13),
+        (1e-12, 1_000_000_000_000, 100, 1e-18, 9.02e-18),
+        (1e-4, 1_000_000_000_000, 100, 1e-10, 9.023825e-10),
+    ] {
+        let (lower, upper) = composed(ldp(epsilon0, users), times, delta);
+        assert!(lower <= upper, "{lower:e} {upper:e}");
+        assert!(
+            upper >= limit * (1.0 - 1e-6) && upper <= limit * 1.001,
+            "{upper:e} against {limit:e}"
+        );
+        assert!(lower >= limit * 0.99, "{lower:e} against {limit:e}");
+    }
+    let round = Round::new(Mechanism::binary_response(1e-9).unwrap(), 2).unwrap();
+    let account = account(Plan::new(round, 2).unwrap()).unwrap();
+    let upper = account
+        .delta(Epsilon::new(8.799994238e-10).unwrap())
+        .unwrap()
+        .upper;
+    assert!(
+        upper.value.value() >= 1.0000018e-10 * (1.0 - 1e-7),
+        "{upper:?}"
+    );
+}
+
+#[test]
+fn rounds_whose_loss_is_hardly_ever_anything() {
+    assert!(Channel::new(vec![vec![1.0, 1e-200], vec![1.0, 1e-235]]).is_err());
+    let channel = Channel::new(vec![vec![1.0, 1e-60], vec![1.0, 1e-80]]).unwrap();
+    let round = Round::new(Mechanism::Matrix(channel), 2).unwrap();
+    // At least what one round gives away.
+    let alone = delta(&round, 10.0).0;
+    let twice = account(Plan::new(round, 2).unwrap()).unwrap();
+    let answer = twice.delta(Epsilon::new(10.0).unwrap()).unwrap();
+    assert!(
+        alone > 0.0 && answer.upper.value.value() >= alone,
+        "{answer:?} {alone:e}"
+    );
+    assert!(answer.lower.value <= answer.upper.value);
+}
+
+#[test]
+fn inputs_that_are_all_but_the_same() {
+    let channel = Channel::new(vec![
+        vec![0.959317028659499, 0.04068297134050103],
+        vec![0.9593170286594991, 0.04068297134050102],
+    ]);
+    let round = Round::new(Mechanism::Matrix(channel.unwrap()), 10).unwrap();
+    let (lower, upper) = composed(round, 2, 1e-6);
+    assert!(lower <= upper && upper < 1e-12, "{lower:e} {upper:e}");
+}
+
+#[test]
+fn an_optimistic_distribution_ends_where_the_loss_does() {
+    use shuffledp_accounting::atoms::Atoms;
+    use shuffledp_accounting::compose::Composition;
+    use shuffledp_accounting::pld::{Pld, Resolution};
+    use shuffledp_accounting::profile::{Direction, Profile};
+    // One of four users sampled; forwards the loss of a round is at most ln(4/3), and ln(1/0.775).
+    for (atoms, largest) in [
+        (
+            vec![
+                (0.009999999999999063, 1.0, 9.357622968840174e-14),
+                (9.357622968839298e-16, 1.0, 10686474581524.463),
+                (0.99, 1.0, 1.0),
+            ],
+            (4.0f64 / 3.0).ln(),
+        ),
+        (
+            vec![(0.999999, 1.0, 0.1), (1e-6, 1.0, 900000.1)],
+            (1.0f64 / 0.775).ln(),
+        ),
+    ] {
+        let profile = Profile::sampled(Atoms::new(&atoms).unwrap(), 4, 1);
+        let resolution = Resolution::for_accuracy(&profile, 2e-5, -735.0);
+        for times in [1u64, 2, 20] {
+            let mut lower = Composition::new(Side::Lower);
+            if let Some(below) = Pld::optimistic(&profile, Direction::Forward, resolution) {
+                assert!(lower.add(&below, times));
+            }
+            assert_eq!(lower.delta(largest * times as f64 * 1.01 + 1e-9), 0.0);
+        }
+    }
+}
+
+#[test]
+fn the_trade_off_function_of_an_asymmetric_pair() {
+    // Binary response, the best test with equal errors of both kinds, by exact Neyman-Pearson.
+    for (epsilon0, users, times, best) in [
+        (2.0, 2, 2, 0.1416248),
+        (3.0, 3, 2, 0.0648410),
+        (4.0, 2, 2, 0.0235555),
+        (1.0, 2, 3, 0.2630964),
+    ] {
+        let round = Round::new(Mechanism::binary_response(epsilon0).unwrap(), users).unwrap();
+        let answer = account(Plan::new(round, times).unwrap())
+            .unwrap()
+            .type_two_error(best)
+            .unwrap();
+        assert!(answer.upper.value <= best * (1.0 + 1e-6), "{answer:?}");
+        assert!(
+            answer.lower.value >= best * (1.0 - 1e-6),
+            "{answer:?} below {best}"
+        );
+    }
+    let round = Round::new(Mechanism::binary_response(10.0).unwrap(), 2).unwrap();
+    let plan = Plan::new(round.check_in(1e-4).unwrap(), 2).unwrap();
+    let answer = account(plan).unwrap().type_two_error(1e-10).unwrap();
+    assert!(answer.lower.value >= 0.99999888, "{answer:?}");
 }

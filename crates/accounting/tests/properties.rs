@@ -260,5 +260,7 @@ fn mistakes_are_named() {
     let channel = Channel::new(vec![vec![0.5, 0.5], vec![1.0]]);
     assert!(message(channel.unwrap_err()).contains("row 1 has 1 entries"));
     let channel = Channel::new(vec![vec![0.5, 0.5], vec![1.5, -0.5]]);
-    assert!(message(channel.unwrap_err()).contains("row 1, column 0 is outside [0, 1]"));
+    assert!(
+        message(channel.unwrap_err()).contains("row 1, column 0 is not 0 and outside [1e-100, 1]")
+    );
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use shuffledp::{Error, Parameter};
 use std::process::ExitCode;
 
-/// Bad input: exit code 2.
+/// Why there is no answer.
 #[derive(Debug, Serialize)]
 pub(crate) struct Failure {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -15,7 +15,13 @@ pub(crate) struct Failure {
     #[serde(skip_serializing_if = "Option::is_none")]
     allowed: Option<String>,
     message: String,
+    #[serde(skip)]
+    code: u8,
 }
+
+/// Exit codes: the input was bad, or the computation could not be completed.
+const BAD_INPUT: u8 = 2;
+const NOT_COMPLETED: u8 = 1;
 
 impl Failure {
     /// A flag whose value is not what is allowed.
@@ -25,6 +31,7 @@ impl Failure {
             value: Some(value.to_owned()),
             allowed: Some(allowed.to_owned()),
             message: format!("{flag} {value} is not {allowed}"),
+            code: BAD_INPUT,
         }
     }
 
@@ -35,6 +42,7 @@ impl Failure {
             value: None,
             allowed: None,
             message: message.into(),
+            code: BAD_INPUT,
         }
     }
 
@@ -45,7 +53,7 @@ impl Failure {
         } else {
             eprintln!("error: {}", self.message);
         }
-        ExitCode::from(2)
+        ExitCode::from(self.code)
     }
 }
 
@@ -80,6 +88,10 @@ impl From<Error> for Failure {
             (Some(parameter), Some(flag)) => message.replacen(&parameter.to_string(), flag, 1),
             _ => message,
         };
+        let code = match error {
+            Error::NotResolved { .. } | Error::Contradiction { .. } => NOT_COMPLETED,
+            _ => BAD_INPUT,
+        };
         let (value, allowed) = match error {
             Error::Domain { value, allowed, .. } => (Some(value.to_string()), Some(allowed)),
             _ => (None, None),
@@ -89,6 +101,7 @@ impl From<Error> for Failure {
             value,
             allowed,
             message,
+            code,
         }
     }
 }
@@ -104,6 +117,7 @@ impl From<clap::Error> for Failure {
             value: None,
             allowed: None,
             message: sentence.join(" ").trim_start_matches("error: ").to_owned(),
+            code: BAD_INPUT,
         }
     }
 }

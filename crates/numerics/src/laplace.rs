@@ -68,7 +68,7 @@ impl Kernel {
             }
             Self::Lattice { step, offset } => {
                 let first = -expm1(-offset);
-                let second = exp(-c * step) * (exp(-offset) - exp(-step));
+                let second = exp(-c * step) * exp(-offset) * -expm1(offset - step);
                 let (sin, cos) = sin_cos(theta * step);
                 let numerator = Complex::new(first + second * cos, -second * sin);
                 let (offset_sin, offset_cos) = sin_cos(theta * offset);
@@ -86,7 +86,8 @@ impl Kernel {
         match self {
             Self::Ramp => 1.0 / (c * c * (1.0 + (theta / c) * (theta / c))),
             Self::Lattice { step, offset } => {
-                let numerator = -expm1(-offset) + exp(-c * step) * (exp(-offset) - exp(-step));
+                let numerator =
+                    -expm1(-offset) + exp(-c * step) * exp(-offset) * -expm1(offset - step);
                 step * exp(-c * offset) * numerator
                     / (one_minus_exp(c * step, theta * step).norm()
                         * one_minus_exp((c + 1.0) * step, theta * step).norm())
@@ -262,7 +263,7 @@ impl<'a, L: Line> Integral<'a, L> {
             }
         }
         // What was dropped is measured from the true K(c), and sums of that many terms round that often.
-        tally.error *= exp(self.saddle.error.min(700.0)) * (1.0 + ROUNDING);
+        tally.error *= exp(self.saddle.error) * (1.0 + ROUNDING);
         tally.error += f64::EPSILON * tally.nodes * tally.absolute;
         let weight = rule.step / PI;
         let upper = weight * (tally.upper + tally.error) * (1.0 + ROUNDING);
@@ -273,7 +274,12 @@ impl<'a, L: Line> Integral<'a, L> {
         );
         let lower = weight * (tally.lower - tally.error) * (1.0 - ROUNDING) - aliases;
         let scale = self.saddle.cumulant + 0.5 * rule.tau_squared * c * c;
-        LnEnclosure::scaled(scale, lower, upper)
+        // The value is positive: if no positive double is left of it, something has underflowed.
+        if upper.is_normal() && upper > 0.0 {
+            LnEnclosure::scaled(scale, lower, upper)
+        } else {
+            LnEnclosure::UNKNOWN
+        }
     }
 
     /// The rule for a smoothing, and its last node.

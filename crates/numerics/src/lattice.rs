@@ -211,15 +211,16 @@ impl Sum {
             step,
             offset: next - t,
         };
+        let flat = self.tilt(0.0);
+        let mass = flat.ln_moment + flat.error;
         let Some(saddle) = self.saddle(t, kernel) else {
             // No saddle: the mass bounds the value.
-            let upper = self.tilt(0.0);
             return LnEnclosure {
                 lower: f64::NEG_INFINITY,
-                upper: upper.ln_moment + upper.error,
+                upper: mass,
             };
         };
-        let chernoff = saddle.ln_chernoff(kernel);
+        let chernoff = saddle.ln_chernoff(kernel).min(mass);
         if chernoff < crate::positive_part::NEGLIGIBLE {
             return LnEnclosure {
                 lower: f64::NEG_INFINITY,
@@ -227,7 +228,11 @@ impl Sum {
             };
         }
         let line = SumLine::new(self, t, &saddle);
-        laplace::integrate(&line, &saddle, kernel, target)
+        let enclosure = laplace::integrate(&line, &saddle, kernel, target);
+        LnEnclosure {
+            lower: enclosure.lower,
+            upper: enclosure.upper.min(chernoff),
+        }
     }
 
     /// The c > 0 where K(c) − ct + ln f̂(c) is least.
@@ -250,18 +255,22 @@ impl Sum {
             }
             let newton = c - slope / (tilt.variance + stiffness);
             if slope.is_finite() && (newton - c).abs() <= 1e-2 * c {
-                break;
+                return self.saddle_at(c, t);
             }
-            c = if newton > low && newton < high {
+            c = if newton > 0.1 * c && newton > low && newton < high {
                 newton
             } else if high == f64::INFINITY {
                 4.0 * c
             } else if low == 0.0 {
-                0.25 * high
+                1e-3 * high
             } else {
-                0.5 * (low + high)
+                low.sqrt() * high.sqrt()
             };
         }
+        None
+    }
+
+    fn saddle_at(&self, c: f64, t: f64) -> Option<Saddle> {
         let tilt = self.tilt(c);
         let cumulant = tilt.ln_moment - c * t;
         let error = tilt.error + ROUNDING * (tilt.ln_moment.abs() + c * t);
