@@ -8,7 +8,7 @@
 
 use crate::atoms::Atoms;
 use crate::bound::{Answer, Bound, Delta, Epsilon, Numerics, Side, Standing};
-use crate::compose::{Composition, ln_gaussian_delta, ln_tail};
+use crate::compose::{self, Composition, ln_gaussian_delta, ln_tail};
 use crate::error::{Error, Parameter, within};
 use crate::lower::{self, Adversary};
 use crate::mechanism::{Categories, Mechanism};
@@ -466,6 +466,8 @@ impl Account {
             step: if step.is_finite() { step } else { 0.0 },
             points,
             infinite_loss: upper.infinite(),
+            integral: compose::TARGET,
+            search: compose::TOLERANCE,
         })
     }
 

@@ -159,5 +159,9 @@ pub enum Numerics {
         points: usize,
         /// Mass treated as an infinite loss, after composition: part of δ.
         infinite_loss: f64,
+        /// Width of the enclosure of ln δ that the integral over the composed loss was asked for.
+        integral: f64,
+        /// Relative distance at which the search for ε stopped.
+        search: f64,
     },
 }

@@ -26,9 +26,9 @@ use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_up};
 use shuffledp_numerics::special::{exp, expm1, ln};
 
 /// Width of the enclosure of ln δ that the integral is asked for: far below what the lattice costs.
-const TARGET: f64 = 1e-7;
+pub(crate) const TARGET: f64 = 1e-7;
 /// Relative distance at which the search for ε stops.
-const TOLERANCE: f64 = 1e-8;
+pub(crate) const TOLERANCE: f64 = 1e-8;
 
 /// A number of rounds, all described on the same side of the truth.
 #[derive(Clone, Debug)]

@@ -318,6 +318,25 @@ fn an_accountant_survives_storage_and_keeps_populations_apart() {
 }
 
 #[test]
+fn plans_have_limits() {
+    let message = |text: &str| Plan::from_toml(text).unwrap_err().to_string();
+    let huge = "# nothing but a comment\n".repeat(100_000);
+    assert_eq!(
+        message(&huge),
+        "the plan is 2400000 bytes long: at most 1048576 are read; repeat a round with `repeat`"
+    );
+    let kinds: String = (2..1100)
+        .map(|n| format!("[[round]]\nepsilon0 = 1.0\nusers = {n}\n"))
+        .collect();
+    assert!(message(&kinds).ends_with("a plan may have at most 1000 different kinds of rounds"));
+    let many = "[[round]]\nepsilon0 = 1.0\nusers = 100\nrepeat = 600000000\n".repeat(2);
+    assert_eq!(
+        message(&many),
+        "line 8, field `repeat`: rounds 600000000 is outside [1, 1e9] in all"
+    );
+}
+
+#[test]
 fn a_budget_is_kept_to_the_round() {
     let round = ldp(1.0, 10_000);
     let (budget, delta) = (Epsilon::new(0.5).unwrap(), Delta::new(1e-6).unwrap());
