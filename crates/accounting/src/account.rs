@@ -21,9 +21,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Relative accuracy in ε that the lattice of losses aims at, unless told otherwise.
 const ACCURACY: f64 = 3.2e-5;
-/// How many adversaries are composed when there is one kind of round, and how far their loss may vary less than the best one's; with several kinds of rounds, the most promising of each.
+/// How many adversaries are composed when there is one kind of round; with several kinds, the most promising of each.
 const MOST_ADVERSARIES: usize = 2;
+/// While losses look Gaussian the one that varies most is the worst, and others are left out that vary less than this part of it.
 const PROMISING: f64 = 0.9;
+/// Losses look Gaussian where their skewness, times how many standard deviations of one round its share of ε is, stays below this.
+const GAUSSIAN: f64 = 0.1;
 /// A tail that no answer reaches.
 const DEEPEST: f64 = -735.0;
 
@@ -283,7 +286,7 @@ impl Account {
         let tail = ln_tail(delta.ln(), self.total());
         let upper = self.pessimistic(tail)?;
         let (mut lower, mut best) = (0.0, None);
-        for strategy in self.strategies() {
+        for strategy in self.strategies((-2.0 * delta.ln()).sqrt()) {
             let value = self.optimistic(&strategy, tail)?.epsilon(delta);
             if value > lower || best.is_none() {
                 (lower, best) = (value, Some(strategy));
@@ -311,7 +314,7 @@ impl Account {
             most = upper.delta(epsilon);
         }
         let (mut lower, mut best) = (0.0, None);
-        for strategy in self.strategies() {
+        for strategy in self.strategies(epsilon / self.variance().sqrt()) {
             let value = self.optimistic(&strategy, tail)?.delta(epsilon);
             if value > lower || best.is_none() {
                 (lower, best) = (value, Some(strategy));
@@ -333,7 +336,7 @@ impl Account {
         let tail = ln_tail(alpha.ln() - 23.0, self.total());
         let upper = self.pessimistic(tail)?;
         let (mut attained, mut best) = (1.0 - alpha, None);
-        for strategy in self.strategies() {
+        for strategy in self.strategies(f64::INFINITY) {
             let forward = self.optimistic(&strategy, tail)?;
             let reverse = self.optimistic(&strategy.reversed(), tail)?;
             let value = forward.type_two_error(&reverse, alpha);
@@ -360,7 +363,7 @@ impl Account {
         )?;
         let upper = self.pessimistic(DEEPEST)?;
         let (mut lower, mut best) = (0.0, None);
-        for strategy in self.strategies() {
+        for strategy in self.strategies(f64::INFINITY) {
             let value = self.optimistic(&strategy, DEEPEST)?.renyi(order);
             if value > lower || best.is_none() {
                 (lower, best) = (value, Some(strategy));
@@ -374,7 +377,7 @@ impl Account {
     pub fn loss_moments(&self) -> Result<Answer<(f64, f64)>, Error> {
         let tail = ln_tail(-40.0, self.total());
         let upper = self.pessimistic(tail)?;
-        let best = self.strategies().into_iter().next();
+        let best = self.strategies(0.0).into_iter().next();
         let attained = match &best {
             Some(strategy) => self.optimistic(strategy, tail)?.loss_moments(),
             None => (0.0, 0.0),
@@ -421,12 +424,19 @@ impl Account {
     }
 
     /// Which adversaries to try: a few when there is one kind of round, else the most promising of each kind; both directions where they differ.
-    fn strategies(&self) -> Vec<Strategy> {
+    ///
+    /// `deviations`: how many standard deviations of the composed loss the answer lies out.
+    fn strategies(&self, deviations: f64) -> Vec<Strategy> {
         let choices: Vec<Vec<usize>> = match &self.rounds[..] {
             [(round, _)] => {
-                let deviation = |index: usize| round.attained[index].profile.loss_deviation();
+                let promising = |index: usize| {
+                    let profile = &round.attained[index].profile;
+                    let best = round.attained[0].profile.loss_deviation();
+                    profile.loss_deviation() >= PROMISING * best
+                        || deviations / self.total().sqrt() * profile.skewness() > GAUSSIAN
+                };
                 (0..round.attained.len().min(MOST_ADVERSARIES))
-                    .filter(|&index| deviation(index) >= PROMISING * deviation(0))
+                    .filter(|&index| promising(index))
                     .map(|index| vec![index])
                     .collect()
             }

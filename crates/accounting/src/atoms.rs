@@ -377,6 +377,14 @@ impl Atoms {
             .sum()
     }
 
+    /// Σ π |P−Q|³.
+    pub fn third_moment(&self) -> f64 {
+        self.atoms
+            .iter()
+            .map(|atom| atom.weight * atom.difference.abs().powi(3))
+            .sum()
+    }
+
     /// The law of X = P − aQ (or Q − aP when `reversed`), given a − 1.
     pub(crate) fn contributions(&self, a_minus_1: f64, reversed: bool) -> Vec<positive_part::Atom> {
         self.atoms

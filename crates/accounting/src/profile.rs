@@ -124,6 +124,12 @@ impl Profile {
         (self.taking_part as f64 * self.atoms.chi_square()).sqrt() / self.users as f64
     }
 
+    /// How far from a Gaussian the loss is: its absolute third moment in units of the standard deviation, to leading order.
+    pub(crate) fn skewness(&self) -> f64 {
+        let scale = self.atoms.chi_square().powf(1.5) * (self.taking_part as f64).sqrt();
+        self.atoms.third_moment() / scale
+    }
+
     /// ln δ, the larger of the two directions, as accurately as a lattice of losses needs it.
     pub(crate) fn ln_delta_for_lattice(&self, epsilon: f64, accuracy: f64) -> LnEnclosure {
         self.ln_delta(epsilon, accuracy)
