@@ -58,7 +58,7 @@ impl Resolution {
         let (mut low, mut high) = (step.clamp(1e-12 * limit, limit), limit);
         while high > 1.1 * low {
             let middle = low.sqrt() * high.sqrt();
-            if profile.ln_delta_for_lattice(middle, 1e-3).upper <= ln_tail {
+            if profile.ln_delta(middle, 1e-3).upper <= ln_tail {
                 high = middle;
             } else {
                 low = middle;
@@ -95,11 +95,7 @@ impl Pld {
         let upper = |i: i64| {
             profiles
                 .iter()
-                .map(|profile| {
-                    profile
-                        .ln_delta_for_lattice(lattice.loss(i), resolution.values)
-                        .upper
-                })
+                .map(|profile| profile.ln_delta(lattice.loss(i), resolution.values).upper)
                 .fold(f64::NEG_INFINITY, f64::max)
         };
         let reach = lattice.index_above(limit).min(MOST_POINTS);
@@ -159,7 +155,7 @@ impl Pld {
         };
         let reach = lattice.index_above(limit).min(MOST_POINTS);
         let value = |direction: Direction, i: i64| {
-            profile.ln_delta_in_for_lattice(direction, lattice.loss(i), resolution.values)
+            profile.ln_delta_in(direction, lattice.loss(i), resolution.values)
         };
         let last = first_index(reach, |i| value(ahead, i).upper <= resolution.ln_tail).max(2);
         let ln_left = ln(LEFT_TAIL * profile.loss_deviation());

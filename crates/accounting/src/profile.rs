@@ -84,7 +84,7 @@ impl Profile {
     }
 
     /// ln δ(ε) for ε ≥ 0, the larger of the two directions.
-    fn ln_delta(&self, epsilon: f64, accuracy: f64) -> LnEnclosure {
+    pub(crate) fn ln_delta(&self, epsilon: f64, accuracy: f64) -> LnEnclosure {
         let forward = self.ln_delta_in(Direction::Forward, epsilon, accuracy);
         if self.atoms.is_symmetric() {
             return forward;
@@ -96,7 +96,13 @@ impl Profile {
         }
     }
 
-    fn ln_delta_in(&self, direction: Direction, epsilon: f64, accuracy: f64) -> LnEnclosure {
+    /// ln δ(ε) for ε ≥ 0 in one direction.
+    pub(crate) fn ln_delta_in(
+        &self,
+        direction: Direction,
+        epsilon: f64,
+        accuracy: f64,
+    ) -> LnEnclosure {
         if epsilon >= self.atoms.loss_limit() {
             return LnEnclosure::ZERO;
         }
@@ -128,21 +134,6 @@ impl Profile {
     pub(crate) fn skewness(&self) -> f64 {
         let scale = self.atoms.chi_square().powf(1.5) * (self.taking_part as f64).sqrt();
         self.atoms.third_moment() / scale
-    }
-
-    /// ln δ, the larger of the two directions, as accurately as a lattice of losses needs it.
-    pub(crate) fn ln_delta_for_lattice(&self, epsilon: f64, accuracy: f64) -> LnEnclosure {
-        self.ln_delta(epsilon, accuracy)
-    }
-
-    /// The same in one direction.
-    pub(crate) fn ln_delta_in_for_lattice(
-        &self,
-        direction: Direction,
-        epsilon: f64,
-        accuracy: f64,
-    ) -> LnEnclosure {
-        self.ln_delta_in(direction, epsilon, accuracy)
     }
 
     /// δ at ε ≥ 0, the larger of the two directions.

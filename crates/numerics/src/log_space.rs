@@ -1,6 +1,6 @@
 //! Sums of numbers known by their logarithms.
 
-use crate::special::{exp, ln, ln_1p};
+use crate::special::{exp, ln_1p};
 
 /// ln(e^a + e^b), where −∞ stands for zero.
 ///
@@ -16,13 +16,4 @@ pub fn ln_add_exp(a: f64, b: f64) -> f64 {
     } else {
         large + ln_1p(exp(small - large))
     }
-}
-
-/// ln Σ e^aᵢ; −∞ for no terms.
-pub fn ln_sum_exp(logs: &[f64]) -> f64 {
-    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if largest == f64::NEG_INFINITY {
-        return largest;
-    }
-    largest + ln(logs.iter().map(|a| exp(a - largest)).sum())
 }

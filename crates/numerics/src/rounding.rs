@@ -35,22 +35,6 @@ pub fn exp_down(x: f64) -> f64 {
     widen_down(special::exp(x)).max(0.0)
 }
 
-/// A double that is certainly ≥ e^x − 1.
-#[inline]
-pub fn expm1_up(x: f64) -> f64 {
-    widen_up(special::expm1(x))
-}
-
-/// A double that is certainly ≤ e^x − 1; 0 at x = 0, where the function is exact.
-#[inline]
-pub fn expm1_down(x: f64) -> f64 {
-    if x == 0.0 {
-        0.0
-    } else {
-        widen_down(special::expm1(x))
-    }
-}
-
 /// A double that is certainly ≤ ln x, for x > 0.
 #[inline]
 pub fn ln_down(x: f64) -> f64 {
