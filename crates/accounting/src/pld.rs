@@ -307,7 +307,8 @@ impl Lattice {
         let gap = self.gap(a, b);
         (
             (b.value - a.value) / gap,
-            ROUNDING * (a.value.abs() + b.value.abs()) / gap,
+            // The last term is for values so small that a part of them is no double.
+            (ROUNDING * (a.value.abs() + b.value.abs()) + f64::MIN_POSITIVE) / gap,
         )
     }
 
@@ -365,7 +366,11 @@ impl Lattice {
             }
             let alpha = self.alpha(dot);
             let change = after.0 - before.0 + extra;
-            let error = before.1 + after.1 + ROUNDING * change.abs() + f64::EPSILON * extra;
+            let error = before.1
+                + after.1
+                + ROUNDING * change.abs()
+                + f64::EPSILON * extra
+                + f64::MIN_POSITIVE;
             let mass = match side {
                 Side::Upper => alpha * (change + error) * (1.0 + ROUNDING),
                 Side::Lower => alpha * (change - error) * (1.0 - ROUNDING),
