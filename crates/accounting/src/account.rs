@@ -136,15 +136,24 @@ impl Priced {
     }
 
     /// A distribution of this accuracy and depth, made once. `None` if the loss is always zero, or if a lower one cannot be had: leaving a round out lowers the bound.
-    fn pld(&self, want: Want, accuracy: f64, ln_tail: f64) -> Result<Option<Pld>, Error> {
-        let profile = match want {
-            Want::Dominating => &self.dominating[0],
-            Want::Attained(index, _) => &self.attained[index].profile,
+    fn pld(
+        &self,
+        want: Want,
+        accuracy: f64,
+        ln_tail: f64,
+        rounds: f64,
+    ) -> Result<Option<Pld>, Error> {
+        let (profiles, side) = match want {
+            Want::Dominating => (&self.dominating[..], Side::Upper),
+            Want::Attained(index, _) => {
+                let profile = &self.attained[index].profile;
+                (std::slice::from_ref(profile), Side::Lower)
+            }
         };
-        if profile.atoms().loss_limit() == 0.0 {
+        if profiles[0].atoms().loss_limit() == 0.0 {
             return Ok(None);
         }
-        let resolution = Resolution::for_accuracy(profile, accuracy, ln_tail);
+        let resolution = Resolution::for_accuracy(profiles, side, accuracy, ln_tail, rounds);
         // A panic elsewhere while the shelf was held leaves it as it was: entries are only ever added whole. It is not held while building, which uses all cores.
         let shelf = || self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |(kept, have, _): &&(Want, Resolution, Pld)| {
@@ -415,7 +424,7 @@ impl Account {
     ) -> Result<Composition, Error> {
         let mut composition = Composition::new(side);
         for (kind, (round, times)) in self.rounds.iter().enumerate() {
-            if let Some(pld) = round.pld(want(kind), self.accuracy, tail)? {
+            if let Some(pld) = round.pld(want(kind), self.accuracy, tail, self.total())? {
                 // Distributions come from this account, on the side asked for.
                 let _ = composition.add(&pld, *times);
             }
@@ -466,7 +475,7 @@ impl Account {
     fn numerics(&self, upper: &Composition, tail: f64) -> Result<Numerics, Error> {
         let (mut step, mut points) = (f64::INFINITY, 0);
         for (round, _) in &self.rounds {
-            if let Some(pld) = round.pld(Want::Dominating, self.accuracy, tail)? {
+            if let Some(pld) = round.pld(Want::Dominating, self.accuracy, tail, self.total())? {
                 step = step.min(pld.losses().step());
                 points = points.max(pld.losses().points());
             }

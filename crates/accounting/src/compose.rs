@@ -19,7 +19,7 @@
 use crate::bound::Side;
 use crate::pld::Pld;
 use crate::profile::above_wanted;
-use shuffledp_numerics::lattice::Sum;
+use shuffledp_numerics::lattice::{SaturatingRamp, Sum};
 use shuffledp_numerics::log_space::ln_add_exp;
 use shuffledp_numerics::root::falling_crossing;
 use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_up};
@@ -98,11 +98,11 @@ impl Composition {
     }
 
     /// ln δ(ε) on this side, for ε ≥ 0.
-    fn ln_delta(&self, epsilon: f64) -> f64 {
+    fn ln_delta(&self, ramp: &SaturatingRamp, epsilon: f64) -> f64 {
         if self.parts.is_empty() || epsilon >= self.loss_limit() {
             return f64::NEG_INFINITY;
         }
-        let finite = self.sum.ln_saturating_ramp(epsilon, TARGET);
+        let finite = ramp.ln_value(epsilon, TARGET);
         match self.side {
             Side::Lower => finite.lower,
             Side::Upper => {
@@ -118,7 +118,7 @@ impl Composition {
 
     /// δ at ε ≥ 0.
     pub fn delta(&self, epsilon: f64) -> f64 {
-        let ln = self.ln_delta(epsilon);
+        let ln = self.ln_delta(&self.sum.saturating_ramp(), epsilon);
         match self.side {
             Side::Upper if ln == f64::NEG_INFINITY => 0.0,
             Side::Upper => exp_up(ln).min(1.0),
@@ -132,16 +132,16 @@ impl Composition {
             Side::Upper => ln_down(delta),
             Side::Lower => ln_up(delta),
         };
-        if self.ln_delta(0.0) <= ln_delta {
-            return 0.0;
-        }
-        let crossing = falling_crossing(
-            0.0,
-            self.loss_limit(),
-            self.guess(delta),
-            TOLERANCE,
-            |epsilon| above_wanted(self.ln_delta(epsilon), ln_delta),
-        );
+        let ramp = self.sum.saturating_ramp();
+        let guess = match ramp.estimate_crossing(ln_delta) {
+            Some(epsilon) if epsilon > 0.1 * self.loss_moments().1.sqrt() => (epsilon, 1e-4),
+            // Near δ(0), or where losses are far from Gaussian: look before leaping.
+            _ if self.ln_delta(&ramp, 0.0) <= ln_delta => return 0.0,
+            _ => (self.guess(delta), 0.02),
+        };
+        let crossing = falling_crossing(0.0, self.loss_limit(), guess, TOLERANCE, |epsilon| {
+            above_wanted(self.ln_delta(&ramp, epsilon), ln_delta)
+        });
         match self.side {
             Side::Upper => crossing.below,
             Side::Lower => crossing.above,

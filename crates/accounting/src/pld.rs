@@ -16,6 +16,11 @@
 //! take the hull: below h everywhere. Beyond the first and the last point use h ≥ (1 − α)₊. The masses then add up to slightly less than one, which is fine: what composition needs is ∫ (λ−α)₊ dq ≤ h(α) for
 //! all α (the stop-loss order), and that survives products of independent ratios.
 //!
+//! # Counting
+//!
+//! Where all outcomes of a round can be walked over ([`shuffledp_numerics::likelihood_ratio`]), one walk gives h at every lattice point. For a single law that is the same in both directions even the masses themselves come from it: each outcome is split between the
+//! ends of its cell so that both of its masses are kept, which is what connecting the dots amounts to. The lattice may then be as fine as composition can digest.
+//!
 //! # Rounding
 //!
 //! With r(α) = h(α) − (1 − α)₊, tiny at both ends, slopes are differences of small numbers known to full relative accuracy; at α = 1 the slope changes by 1 more. Every mass is moved to the safe side by a bound on its rounding error.
@@ -23,8 +28,9 @@
 //! Standing: certified. The composed result is exact at the lattice points for one round, and off by about h²/12 of each round's variance otherwise.
 
 use crate::bound::Side;
-use crate::profile::{Direction, Profile};
+use crate::profile::{COARSE, Direction, Profile};
 use shuffledp_numerics::lattice::Measure;
+use shuffledp_numerics::likelihood_ratio::{Cells, PairSum};
 use shuffledp_numerics::rounding::{exp_down, exp_up};
 use shuffledp_numerics::special::{exp, expm1, ln};
 use std::sync::Arc;
@@ -38,6 +44,17 @@ const LEFT_TAIL: f64 = 1e-10;
 /// Lattice points to the right of zero at the default accuracy: a round whose tail is that long is made of rare jumps, and a coarser lattice does for it.
 const POINTS: f64 = 2500.0;
 
+/// So many outcomes are counted in less time than it takes to evaluate the profile at the points of a lattice.
+const MOST_OUTCOMES: f64 = 2e6;
+/// Counting knows losses to some 1e-14 each, which must be nothing beside a step.
+const FINEST_COUNTED: f64 = 1e-7;
+/// Lattice points to the right of zero where outcomes are counted.
+const MOST_COUNTED: f64 = 32_000.0;
+/// From so many rounds on the transform of the sum decays long before the lattice shows.
+const MANY_ROUNDS: f64 = 30.0;
+/// What counting leaves out is e^{−this} of the tail.
+const MARGIN: f64 = 9.0;
+
 /// How fine, and how far out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resolution {
@@ -45,13 +62,29 @@ pub struct Resolution {
     pub exponent: i32,
     /// To the right the lattice ends where δ falls below e^this.
     pub ln_tail: f64,
-    /// Relative accuracy in ε of the values that the dots are put at.
-    pub values: f64,
+    /// Where the values that the dots are put at come from.
+    pub values: Values,
+}
+
+/// How to know a round's profile at all lattice points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Values {
+    /// All outcomes of the round can be counted: one walk over them serves every point, and a fine lattice costs no more than a coarse one.
+    Counted,
+    /// One evaluation for each point, at this relative accuracy in ε.
+    Evaluated(f64),
 }
 
 impl Resolution {
-    /// A lattice on which one round of `profile` costs at most about `accuracy` of relative error in the composed ε.
-    pub fn for_accuracy(profile: &Profile, accuracy: f64, ln_tail: f64) -> Self {
+    /// A lattice on which one of about `rounds` rounds costs at most about `accuracy` of relative error in the composed ε. The first of `profiles` is the one that varies most.
+    pub fn for_accuracy(
+        profiles: &[Profile],
+        side: Side,
+        accuracy: f64,
+        ln_tail: f64,
+        rounds: f64,
+    ) -> Self {
+        let profile = &profiles[0];
         let limit = profile.atoms().loss_limit();
         let step = profile.loss_deviation() * (12.0 * accuracy).sqrt();
         // How far out the tail is, by bisection on a logarithmic scale.
@@ -67,12 +100,44 @@ impl Resolution {
         let points = POINTS * (3.2e-5 / accuracy).sqrt().max(1.0);
         // At least some hundred points up to the largest loss: with few users the deviation says little.
         let step = step.max(high / points).min(limit / 512.0);
+        let exponent = step.max(1e-250).log2().floor() as i32;
+        if step < FINEST_COUNTED || !profiles.iter().all(|profile| countable(profile, ln_tail)) {
+            return Self {
+                exponent,
+                ln_tail,
+                values: Values::Evaluated(accuracy),
+            };
+        }
+        // Where outcomes go straight into cells the lattice may be as fine as the composition can well digest: not in few rounds, or where losses are few or nearly a lattice themselves,
+        // because then the transform does not decay and has to be known at every node.
+        let digestible = rounds >= MANY_ROUNDS && profile.is_smooth();
+        let halvings = if side == Side::Upper && is_direct(profiles) && digestible {
+            (MOST_COUNTED * step / high).log2().floor().clamp(0.0, 5.0) as i32
+        } else {
+            0
+        };
         Self {
-            exponent: step.max(1e-250).log2().floor() as i32,
+            exponent: exponent - halvings,
             ln_tail,
-            values: accuracy,
+            values: Values::Counted,
         }
     }
+}
+
+/// Whether all outcomes of a round can be counted down to this tail.
+fn countable(profile: &Profile, ln_tail: f64) -> bool {
+    let (atoms, count, shift) = profile.pair(Direction::Forward);
+    let pair = PairSum {
+        atoms: &atoms,
+        count,
+        shift,
+    };
+    pair.outcomes(ln_tail - MARGIN) <= MOST_OUTCOMES
+}
+
+/// Whether counted outcomes are the distribution itself: one law, the same in both directions.
+fn is_direct(profiles: &[Profile]) -> bool {
+    matches!(profiles, [profile] if profile.atoms().is_symmetric())
 }
 
 /// The distribution of the privacy loss of one round, on one side of the truth.
@@ -92,22 +157,32 @@ impl Pld {
             .iter()
             .map(|profile| profile.atoms().loss_limit())
             .fold(0.0, f64::max);
-        let upper = |i: i64| {
-            profiles
-                .iter()
-                .map(|profile| profile.ln_delta(lattice.loss(i), resolution.values).upper)
-                .fold(f64::NEG_INFINITY, f64::max)
-        };
         let reach = lattice.index_above(limit).min(MOST_POINTS);
-        let last = first_index(reach, |i| upper(i) <= resolution.ln_tail);
-        let values: Vec<f64> = parallel(last, |i| {
-            let ln = upper(i);
-            if ln == f64::NEG_INFINITY {
-                0.0
-            } else {
-                exp_up(ln)
-            }
+        let last = first_index(reach, |i| {
+            profiles.iter().all(|profile| {
+                profile.ln_delta(lattice.loss(i), COARSE).upper <= resolution.ln_tail
+            })
         });
+        if resolution.values == Values::Counted && is_direct(profiles) {
+            let cells = lattice.cells(&profiles[0], Direction::Forward, -last, last, resolution)?;
+            return Some(Self {
+                side: Side::Upper,
+                infinite: (cells.above.0 * (1.0 + cells.relative_error) + cells.dropped)
+                    * (1.0 + ROUNDING),
+                losses: Arc::new(lattice.split(&cells, -last)?),
+                loss_limit: limit,
+            });
+        }
+        let mut values = vec![0.0f64; last as usize + 1];
+        for profile in profiles {
+            for &direction in profile.directions() {
+                let more = lattice.values(profile, direction, last, resolution)?;
+                values
+                    .iter_mut()
+                    .zip(more)
+                    .for_each(|(value, (_, upper))| *value = value.max(upper));
+            }
+        }
         let infinite = values[last as usize];
         let deviation = profiles
             .iter()
@@ -154,31 +229,19 @@ impl Pld {
             Direction::Reverse => (Direction::Reverse, Direction::Forward),
         };
         let reach = lattice.index_above(limit).min(MOST_POINTS);
-        let value = |direction: Direction, i: i64| {
-            profile.ln_delta_in(direction, lattice.loss(i), resolution.values)
+        let upper = |direction: Direction, i: i64| {
+            profile
+                .ln_delta_in(direction, lattice.loss(i), COARSE)
+                .upper
         };
-        let last = first_index(reach, |i| value(ahead, i).upper <= resolution.ln_tail).max(2);
+        let last = first_index(reach, |i| upper(ahead, i) <= resolution.ln_tail).max(2);
         let ln_left = ln(LEFT_TAIL * profile.loss_deviation());
-        let left = first_index(reach, |i| {
-            value(behind, i).upper - lattice.loss(i) <= ln_left
-        })
-        .max(2);
-        let enclose = |direction: Direction, count: i64| {
-            parallel(count, |i| {
-                let ln = value(direction, i);
-                let upper = if ln.upper == f64::NEG_INFINITY {
-                    0.0
-                } else {
-                    exp_up(ln.upper)
-                };
-                (exp_down(ln.lower), upper)
-            })
-        };
-        let ahead_values = enclose(ahead, last);
+        let left = first_index(reach, |i| upper(behind, i) - lattice.loss(i) <= ln_left).max(2);
+        let ahead_values = lattice.values(profile, ahead, last, resolution)?;
         let behind_values = if profile.atoms().is_symmetric() && left <= last {
             ahead_values[..=left as usize].to_vec()
         } else {
-            enclose(behind, left)
+            lattice.values(profile, behind, left, resolution)?
         };
         // h(α) as enclosures at all lattice points from −left to last, above the line (1 − α)₊.
         let excess = |i: i64| {
@@ -282,6 +345,101 @@ impl Lattice {
 
     fn index_above(&self, loss: f64) -> i64 {
         (loss / self.step).ceil().min(MOST_POINTS as f64 * 2.0) as i64
+    }
+
+    /// Enclosures of h at the lattice points 0 to `last`.
+    fn values(
+        &self,
+        profile: &Profile,
+        direction: Direction,
+        last: i64,
+        resolution: Resolution,
+    ) -> Option<Vec<(f64, f64)>> {
+        match resolution.values {
+            Values::Counted => {
+                let cells = self.cells(profile, direction, 0, last, resolution)?;
+                Some(self.sums(&cells))
+            }
+            Values::Evaluated(accuracy) => Some(parallel(last, |i| {
+                let ln = profile.ln_delta_in(direction, self.loss(i), accuracy);
+                let upper = if ln.upper == f64::NEG_INFINITY {
+                    0.0
+                } else {
+                    exp_up(ln.upper)
+                };
+                (exp_down(ln.lower), upper)
+            })),
+        }
+    }
+
+    /// All likelihood ratios of a round, in the cells between the lattice points `first` to `last`.
+    fn cells(
+        &self,
+        profile: &Profile,
+        direction: Direction,
+        first: i64,
+        last: i64,
+        resolution: Resolution,
+    ) -> Option<Cells> {
+        let (atoms, count, shift) = profile.pair(direction);
+        PairSum {
+            atoms: &atoms,
+            count,
+            shift,
+        }
+        .cells(self.step, (first, last), resolution.ln_tail - MARGIN)
+    }
+
+    /// h at the lattice points from the ratios above them, as sums of positive terms: h(αᵢ) = h(αᵢ₊₁) + (αᵢ₊₁ − αᵢ) P_Q[Λ ≥ αᵢ₊₁] + rise of the cell.
+    fn sums(&self, cells: &Cells) -> Vec<(f64, f64)> {
+        let count = cells.inside.len();
+        let slack = cells.relative_error + ROUNDING * count as f64;
+        let mut values = vec![(0.0, 0.0); count + 1];
+        let (mut h, mut beyond) = cells.above;
+        for i in (0..=count).rev() {
+            let alpha = exp(self.loss(i as i64));
+            let mut mass = beyond;
+            if i < count {
+                let gap = alpha * expm1(self.step);
+                let (rise, fall) = cells.inside[i];
+                mass += (rise + fall) / gap;
+                h += beyond * gap + rise;
+            }
+            // Ratios, and nodes, are known to within a shift: it may put an outcome into the neighbouring cell, which is worth as much again.
+            let neighbour = match i.checked_sub(1) {
+                Some(j) => {
+                    (cells.inside[j].0 + cells.inside[j].1) / (alpha * expm1(self.step)) * 1.1
+                }
+                None => cells.below,
+            };
+            let shift = 2.0 * Cells::SHIFT * (h + alpha * (mass + neighbour));
+            values[i] = (
+                (h * (1.0 - slack) - shift).max(0.0),
+                h * (1.0 + slack) + shift + cells.dropped,
+            );
+            beyond = mass;
+        }
+        values
+    }
+
+    /// Each outcome split between the two ends of its cell so that both of its masses are kept: the same distribution as by connecting the dots, with no differences taken.
+    fn split(&self, cells: &Cells, first: i64) -> Option<Measure> {
+        let mut masses = vec![0.0; cells.inside.len() + 1];
+        let alpha = |i: usize| exp(self.loss(first + i as i64));
+        // Below the first node: towards α = 0, where the other measure is alone.
+        masses[0] += cells.below;
+        for (i, (rise, fall)) in cells.inside.iter().enumerate() {
+            let gap = alpha(i) * expm1(self.step);
+            masses[i] += alpha(i) * (fall / gap);
+            masses[i + 1] += alpha(i + 1) * (rise / gap);
+        }
+        masses[cells.inside.len()] += alpha(cells.inside.len()) * cells.above.1;
+        // The nodes, known to a few ε, may be below the true ones by less than the ratios were rounded up.
+        let slack = 1.0 + cells.relative_error + ROUNDING;
+        masses
+            .iter_mut()
+            .for_each(|mass| *mass = *mass * slack + f64::MIN_POSITIVE);
+        Measure::new(self.exponent, first, masses)
     }
 
     /// α of a dot.

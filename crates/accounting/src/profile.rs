@@ -10,13 +10,14 @@
 //! Standing: certified.
 
 use crate::atoms::Atoms;
+use shuffledp_numerics::likelihood_ratio;
 use shuffledp_numerics::positive_part::{LnEnclosure, Sum};
 use shuffledp_numerics::root::falling_crossing;
 use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_down, widen_up};
 use shuffledp_numerics::special;
 
 /// Relative accuracy in ε of the first search and of the final answer.
-const COARSE: f64 = 1e-4;
+pub(crate) const COARSE: f64 = 1e-4;
 pub(crate) const FINE: f64 = 1e-6;
 
 /// A number known to lie between two others.
@@ -83,6 +84,15 @@ impl Profile {
         &self.atoms
     }
 
+    /// The directions that differ.
+    pub(crate) fn directions(&self) -> &'static [Direction] {
+        if self.atoms.is_symmetric() {
+            &[Direction::Forward]
+        } else {
+            &[Direction::Forward, Direction::Reverse]
+        }
+    }
+
     /// ln δ(ε) for ε ≥ 0, the larger of the two directions.
     pub(crate) fn ln_delta(&self, epsilon: f64, accuracy: f64) -> LnEnclosure {
         let forward = self.ln_delta_in(Direction::Forward, epsilon, accuracy);
@@ -125,9 +135,43 @@ impl Profile {
         }
     }
 
+    /// The pair of sums whose likelihood ratio is the round's, as (law, count, shift).
+    pub(crate) fn pair(&self, direction: Direction) -> (Vec<likelihood_ratio::Atom>, u64, f64) {
+        let atoms = self
+            .atoms
+            .iter()
+            .map(|atom| {
+                let (numerator, denominator) = match direction {
+                    Direction::Forward => (atom.p(), atom.q()),
+                    Direction::Reverse => (atom.q(), atom.p()),
+                };
+                likelihood_ratio::Atom {
+                    weight: atom.weight(),
+                    numerator,
+                    denominator,
+                }
+            })
+            .collect();
+        let shift = (self.users - self.taking_part) as f64;
+        (atoms, self.taking_part, shift)
+    }
+
     /// √(m χ²)/n: the standard deviation of the privacy loss, to leading order.
     pub fn loss_deviation(&self) -> f64 {
         (self.taking_part as f64 * self.atoms.chi_square()).sqrt() / self.users as f64
+    }
+
+    /// Whether the loss is made of many small jumps, one for each report, and these are blurred by how much the denominator of the ratio varies. If not, losses are few, or nearly multiples of a
+    /// jump.
+    pub(crate) fn is_smooth(&self) -> bool {
+        let jump = self
+            .atoms
+            .iter()
+            .map(|atom| (atom.p() - atom.q()).abs())
+            .fold(0.0, f64::max)
+            / self.users as f64;
+        let deviation = self.loss_deviation();
+        jump < 0.1 * deviation && jump < 5.0 * deviation * deviation
     }
 
     /// How far from a Gaussian the loss is: its absolute third moment in units of the standard deviation, to leading order.
@@ -206,7 +250,7 @@ impl Profile {
         falling_crossing(
             0.0,
             self.atoms.loss_limit(),
-            guess,
+            (guess, 0.02),
             0.2 * accuracy,
             |epsilon| {
                 let ln = self.ln_delta(epsilon, accuracy);

@@ -242,7 +242,8 @@ fn an_optimistic_distribution_ends_where_the_loss_does() {
         ),
     ] {
         let profile = Profile::sampled(Atoms::new(&atoms).unwrap(), 4, 1);
-        let resolution = Resolution::for_accuracy(&profile, 2e-5, -735.0);
+        let profiles = std::slice::from_ref(&profile);
+        let resolution = Resolution::for_accuracy(profiles, Side::Lower, 2e-5, -735.0, 20.0);
         for times in [1u64, 2, 20] {
             let mut lower = Composition::new(Side::Lower);
             if let Some(below) = Pld::optimistic(&profile, Direction::Forward, resolution) {

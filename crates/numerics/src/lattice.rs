@@ -16,14 +16,17 @@ use crate::positive_part::LnEnclosure;
 use crate::special::{atan2, exp, ln, ln_1p, sin_cos};
 use num_complex::Complex;
 use realfft::RealFftPlanner;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::f64::consts::PI;
+use std::rc::Rc;
 use std::sync::Arc;
 
-/// Entries between two anchors of the rotation recurrence.
+/// Entries that share one evaluation of an exponential or of a sine: the others are products of two tabled ones.
 const CHUNK: usize = 64;
-/// Bound on the rounding error of one rotated entry, in units of [`ROUNDING`].
-const ROTATION: f64 = 40.0;
+/// Bound on the rounding error of one such product, in units of [`ROUNDING`].
+const PRODUCT: f64 = 4.0;
+/// Independent partial sums, so that a processor can work on several at a time.
+const LANES: usize = 8;
 
 /// A finite measure on the multiples of 2^k.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,31 +89,47 @@ impl Measure {
 
     /// ln φ(c), with a bound on its error, and mean and variance of the tilted measure.
     pub fn tilt(&self, c: f64) -> Tilt {
+        self.tilt_of(c, &self.tilted(c))
+    }
+
+    /// p e^{cx − top} for all points. From each chunk's largest exponent downwards, so that nothing overflows.
+    fn tilted(&self, c: f64) -> Vec<f64> {
         let top = self.top(c);
-        let (mut mass, mut first) = (0.0, 0.0);
-        let mut size = 0.0;
-        let weights: Vec<f64> = self
-            .iter()
-            .map(|(x, p)| {
-                let weight = if p > 0.0 { p * exp(c * x - top) } else { 0.0 };
-                mass += weight;
-                first += weight * x;
-                size += weight * (c * x).abs();
-                weight
-            })
-            .collect();
-        let mean = first / mass;
-        let variance = self
-            .iter()
-            .zip(&weights)
-            .map(|((x, _), weight)| weight * (x - mean) * (x - mean))
-            .sum::<f64>()
-            / mass;
+        let mut powers = [0.0; CHUNK];
+        for (j, power) in powers.iter_mut().enumerate() {
+            *power = exp(-c.abs() * self.step * j as f64);
+        }
+        if c >= 0.0 {
+            powers.reverse();
+        }
+        let mut weights = Vec::with_capacity(self.masses.len());
+        for (chunk, masses) in self.masses.chunks(CHUNK).enumerate() {
+            let anchor = chunk * CHUNK + if c >= 0.0 { masses.len() - 1 } else { 0 };
+            let scale = exp(c * (self.first + anchor as i64) as f64 * self.step - top);
+            let from = if c >= 0.0 { CHUNK - masses.len() } else { 0 };
+            weights.extend(
+                masses
+                    .iter()
+                    .zip(&powers[from..])
+                    .map(|(p, power)| p * (scale * power)),
+            );
+        }
+        weights
+    }
+
+    /// The same, from the weights at hand.
+    fn tilt_of(&self, c: f64, weights: &[f64]) -> Tilt {
+        let first = self.first as f64;
+        let mass = sum_with(weights, |_| 1.0);
+        let mean_index = sum_with(weights, |i| i) / mass;
+        let square = sum_with(weights, |i| (i - mean_index) * (i - mean_index)) / mass;
+        let size = sum_with(weights, |i| (first + i).abs()) / mass * (c.abs() * self.step);
+        let top = self.top(c);
         Tilt {
             ln_moment: top + ln(mass),
-            mean,
-            variance,
-            error: ROUNDING * (self.summation() + size / mass + top.abs()),
+            mean: (first + mean_index) * self.step,
+            variance: square * self.step * self.step,
+            error: ROUNDING * (PRODUCT + self.summation() + size + top.abs()),
         }
     }
 
@@ -123,6 +142,24 @@ impl Measure {
     fn summation(&self) -> f64 {
         2.0 + self.masses.len() as f64 / 8.0
     }
+}
+
+/// Σ weight·f(index), in several partial sums.
+fn sum_with(weights: &[f64], f: impl Fn(f64) -> f64) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let chunks = weights.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    let mut index = 0.0;
+    for chunk in chunks {
+        for (j, (lane, weight)) in lanes.iter_mut().zip(chunk).enumerate() {
+            *lane += weight * f(index + j as f64);
+        }
+        index += LANES as f64;
+    }
+    for (j, weight) in rest.iter().enumerate() {
+        lanes[j] += weight * f(index + j as f64);
+    }
+    lanes.iter().sum()
 }
 
 /// What [`Measure::tilt`] gives.
@@ -183,7 +220,41 @@ impl Sum {
         total
     }
 
-    /// Encloses ln E(1 − e^{t−S})₊ for t ≥ 0 (E the sum over masses, whatever they add up to).
+    /// t ↦ ln E(1 − e^{t−S})₊, to be asked at several t.
+    pub fn saturating_ramp(&self) -> SaturatingRamp<'_> {
+        SaturatingRamp {
+            sum: self,
+            flat: self.tilt(0.0),
+            prepared: RefCell::new(None),
+        }
+    }
+}
+
+/// t ↦ ln E(1 − e^{t−S})₊ (E the sum over masses, whatever they add up to).
+///
+/// The integral may go along any line Re z = c > 0: near a t already asked for the line of that time will do, and what was computed on it.
+pub struct SaturatingRamp<'a> {
+    sum: &'a Sum,
+    flat: Tilt,
+    prepared: RefCell<Option<Rc<Prepared<'a>>>>,
+}
+
+/// All that does not depend on t.
+struct Prepared<'a> {
+    c: f64,
+    tilt: Tilt,
+    parts: Vec<Tilted<'a>>,
+    /// (b, K(b) rounded up), for t = 0.
+    cumulants: RefCell<Vec<(f64, f64)>>,
+    /// The last table that was made.
+    table: RefCell<Option<Rc<Table>>>,
+}
+
+/// A line is used again while the saddle point is off it by at most this part of c.
+const NEAR: f64 = 0.02;
+
+impl<'a> SaturatingRamp<'a> {
+    /// Encloses the value at t ≥ 0, to about `target`.
     ///
     /// ```
     /// use shuffledp_numerics::lattice::{Measure, Sum};
@@ -192,28 +263,28 @@ impl Sum {
     /// let coin = Measure::new(0, -1, vec![0.5, 0.0, 0.5]).unwrap();
     /// let mut sum = Sum::default();
     /// sum.add(Arc::new(coin), 2);
-    /// let answer = sum.ln_saturating_ramp(0.0, 1e-9);
+    /// let answer = sum.saturating_ramp().ln_value(0.0, 1e-9);
     /// let truth: f64 = (1.0 - (-2f64).exp()) / 4.0;
     /// assert!(answer.lower <= truth.ln() && truth.ln() <= answer.upper && answer.upper - answer.lower < 1e-8);
     /// ```
-    pub fn ln_saturating_ramp(&self, t: f64, target: f64) -> LnEnclosure {
+    pub fn ln_value(&self, t: f64, target: f64) -> LnEnclosure {
         let step = self
+            .sum
             .parts
             .iter()
             .map(|(measure, _)| measure.step)
             .fold(f64::INFINITY, f64::min);
         // Only lattice points strictly above t count.
         let next = ((t / step).floor() + 1.0) * step;
-        if self.largest() < next {
+        if self.sum.largest() < next {
             return LnEnclosure::ZERO;
         }
         let kernel = Kernel::Lattice {
             step,
             offset: next - t,
         };
-        let flat = self.tilt(0.0);
-        let mass = flat.ln_moment + flat.error;
-        let Some(saddle) = self.saddle(t, kernel) else {
+        let mass = self.flat.ln_moment + self.flat.error;
+        let Some((prepared, saddle)) = self.saddle(t, kernel) else {
             // No saddle: the mass bounds the value.
             return LnEnclosure {
                 lower: f64::NEG_INFINITY,
@@ -227,7 +298,13 @@ impl Sum {
                 upper: chernoff,
             };
         }
-        let line = SumLine::new(self, t, &saddle);
+        let line = SumLine {
+            ramp: self,
+            t,
+            saddle: &saddle,
+            prepared: &prepared,
+            table: RefCell::new(None),
+        };
         let enclosure = laplace::integrate(&line, &saddle, kernel, target);
         LnEnclosure {
             lower: enclosure.lower,
@@ -235,9 +312,65 @@ impl Sum {
         }
     }
 
-    /// The c > 0 where K(c) − ct + ln f̂(c) is least.
-    fn saddle(&self, t: f64, kernel: Kernel) -> Option<Saddle> {
-        let flat = self.tilt(0.0);
+    /// About where the value is e^`ln_value`, by the leading term of the saddle-point expansion. An estimate.
+    pub fn estimate_crossing(&self, ln_value: f64) -> Option<f64> {
+        let kernel = Kernel::Lattice {
+            step: 1.0,
+            offset: 1.0,
+        };
+        let mut c = ((-2.0 * ln_value).max(0.1) / self.flat.variance).sqrt();
+        for _ in 0..20 {
+            let tilt = self.sum.tilt(c);
+            let (pull, stiffness) = kernel.pull(c);
+            let (t, spread) = (tilt.mean - pull, tilt.variance + stiffness);
+            let estimate = tilt.ln_moment - c * t - ln(c) - ln_1p(c) - 0.5 * ln(2.0 * PI * spread);
+            let move_by = (estimate - ln_value) / (c * spread);
+            if !(move_by.is_finite() && t.is_finite()) {
+                return None;
+            }
+            if move_by.abs() <= 1e-3 * c {
+                // To first order, the value falls like e^{−ct}.
+                return Some(t + (estimate - ln_value) / c);
+            }
+            c = (c + move_by).clamp(0.3 * c, 3.0 * c);
+        }
+        None
+    }
+
+    /// A line near the c > 0 where K(c) − ct + ln f̂(c) is least, with what was prepared on it.
+    fn saddle(&self, t: f64, kernel: Kernel) -> Option<(Rc<Prepared<'a>>, Saddle)> {
+        let kept = self.prepared.borrow().clone();
+        if let Some(prepared) = kept {
+            let (pull, stiffness) = kernel.pull(prepared.c);
+            let off = (prepared.tilt.mean - t - pull) / (prepared.tilt.variance + stiffness);
+            if off.abs() <= NEAR * prepared.c {
+                let saddle = prepared.saddle(t)?;
+                return Some((prepared, saddle));
+            }
+        }
+        let prepared = Rc::new(self.prepare(self.search(t, kernel)?));
+        self.prepared.replace(Some(prepared.clone()));
+        let saddle = prepared.saddle(t)?;
+        Some((prepared, saddle))
+    }
+
+    fn prepare(&self, c: f64) -> Prepared<'a> {
+        Prepared {
+            c,
+            tilt: self.sum.tilt(c),
+            parts: self
+                .sum
+                .parts
+                .iter()
+                .map(|(measure, count)| Tilted::new(measure, *count, c))
+                .collect(),
+            cumulants: RefCell::new(Vec::new()),
+            table: RefCell::new(None),
+        }
+    }
+
+    fn search(&self, t: f64, kernel: Kernel) -> Option<f64> {
+        let flat = self.flat;
         let gap = t - flat.mean;
         let mut c = ((gap * gap + 4.0 * flat.variance).sqrt() + gap) / (2.0 * flat.variance);
         let (mut low, mut high) = (0.0, f64::INFINITY);
@@ -245,7 +378,7 @@ impl Sum {
             if !(c > 1e-200 && c < 1e200) {
                 return None;
             }
-            let tilt = self.tilt(c);
+            let tilt = self.sum.tilt(c);
             let (pull, stiffness) = kernel.pull(c);
             let slope = tilt.mean - t - pull;
             if !slope.is_finite() || slope > 0.0 {
@@ -255,7 +388,7 @@ impl Sum {
             }
             let newton = c - slope / (tilt.variance + stiffness);
             if slope.is_finite() && (newton - c).abs() <= 1e-2 * c {
-                return self.saddle_at(c, t);
+                return Some(c);
             }
             c = if newton > 0.1 * c && newton > low && newton < high {
                 newton
@@ -269,9 +402,11 @@ impl Sum {
         }
         None
     }
+}
 
-    fn saddle_at(&self, c: f64, t: f64) -> Option<Saddle> {
-        let tilt = self.tilt(c);
+impl Prepared<'_> {
+    fn saddle(&self, t: f64) -> Option<Saddle> {
+        let (c, tilt) = (self.c, self.tilt);
         let cumulant = tilt.ln_moment - c * t;
         let error = tilt.error + ROUNDING * (tilt.ln_moment.abs() + c * t);
         (cumulant.is_finite() && tilt.variance.is_finite() && error.is_finite()).then_some(Saddle {
@@ -298,37 +433,39 @@ struct Tilted<'a> {
     absolute_deviation: f64,
     variance: f64,
     fourth: f64,
+    envelope: OnceCell<Envelope>,
+}
+
+/// The largest |φ̂| from each of equally spaced θ on, up to half a period.
+struct Envelope {
+    spacing: f64,
+    from: Vec<f64>,
 }
 
 impl<'a> Tilted<'a> {
     fn new(measure: &'a Measure, count: f64, c: f64) -> Self {
-        let top = measure.top(c);
-        let weights: Vec<f64> = measure
-            .iter()
-            .map(|(x, p)| if p > 0.0 { p * exp(c * x - top) } else { 0.0 })
-            .collect();
-        let tilt = measure.tilt(c);
-        let mass: f64 = weights.iter().sum();
-        let expect = |f: &dyn Fn(f64) -> f64| {
-            measure
-                .iter()
-                .zip(&weights)
-                .map(|((x, _), weight)| weight * f(x))
-                .sum::<f64>()
-                / mass
-        };
-        let fourth_central = expect(&|x| (x - tilt.mean).powi(4));
+        let weights = measure.tilted(c);
+        let tilt = measure.tilt_of(c, &weights);
+        let step = measure.step;
+        let mass = sum_with(&weights, |_| 1.0);
+        let centre = tilt.mean / step - measure.first as f64;
+        let absolute = sum_with(&weights, |i| (i - centre).abs()) / mass;
+        let fourth = sum_with(&weights, |i| {
+            let square = (i - centre) * (i - centre);
+            square * square
+        }) / mass;
+        let size = sum_with(&weights, |i| (measure.first as f64 + i).abs()) / mass;
         Self {
             measure,
             count,
             mass,
             ln_moment: tilt.ln_moment,
-            error: ROUNDING
-                * (ROTATION + measure.summation() + expect(&|x| (c * x).abs()) + top.abs()),
-            error_by_theta: ROUNDING * expect(&f64::abs),
-            absolute_deviation: expect(&|x| (x - tilt.mean).abs()),
+            error: ROUNDING * PRODUCT + tilt.error,
+            error_by_theta: ROUNDING * size * step,
+            absolute_deviation: absolute * step,
             variance: tilt.variance,
-            fourth: 2.0 * fourth_central + 6.0 * tilt.variance * tilt.variance,
+            fourth: 2.0 * fourth * step.powi(4) + 6.0 * tilt.variance * tilt.variance,
+            envelope: OnceCell::new(),
             weights,
         }
     }
@@ -336,31 +473,101 @@ impl<'a> Tilted<'a> {
     /// Σ weight e^{iθx}, divided by Σ weight.
     fn rotated(&self, theta: f64) -> (f64, f64) {
         let turn = theta * self.measure.step;
-        let (step_sin, step_cos) = sin_cos(turn);
+        let (mut sines, mut cosines) = ([0.0; CHUNK], [0.0; CHUNK]);
+        for j in 0..CHUNK {
+            (sines[j], cosines[j]) = sin_cos(turn * j as f64);
+        }
         let (mut real, mut imaginary) = (0.0, 0.0);
         for (chunk, weights) in self.weights.chunks(CHUNK).enumerate() {
             let index = self.measure.first + (chunk * CHUNK) as i64;
-            let (mut sin, mut cos) = sin_cos(turn * index as f64);
-            for &weight in weights {
-                real += weight * cos;
-                imaginary += weight * sin;
-                (sin, cos) = (
-                    sin * step_cos + cos * step_sin,
-                    cos * step_cos - sin * step_sin,
-                );
-            }
+            let (sin, cos) = sin_cos(turn * index as f64);
+            let along = dot(weights, &cosines);
+            let across = dot(weights, &sines);
+            real += cos * along - sin * across;
+            imaginary += sin * along + cos * across;
         }
         (real / self.mass, imaginary / self.mass)
     }
 }
 
+impl Tilted<'_> {
+    /// A bound on |φ̂| for all θ in [start, end], from a transform of the whole law: |φ̂′| ≤ E|X − EX| between its nodes.
+    fn largest_beyond(&self, start: f64, end: f64) -> f64 {
+        let envelope = self.envelope.get_or_init(|| {
+            let size = (2 * self.weights.len()).next_power_of_two();
+            let (values, error) = transform(self, 1, size);
+            let mut from: Vec<f64> = values.iter().map(|value| value.norm() + error).collect();
+            for i in (0..from.len() - 1).rev() {
+                from[i] = from[i].max(from[i + 1]);
+            }
+            Envelope {
+                spacing: 2.0 * PI / (size as f64 * self.measure.step),
+                from,
+            }
+        });
+        // Beyond half a period |φ̂| comes back.
+        if end * self.measure.step > PI * (1.0 + 1e-9) {
+            return 1.0;
+        }
+        let index = (start / envelope.spacing).floor() as usize;
+        let nearest = envelope.from.get(index).copied().unwrap_or(1.0);
+        nearest + self.error + self.absolute_deviation * envelope.spacing * (0.5 + 1e-6)
+    }
+}
+
+/// φ̂ at the multiples of 2π/(size·step/stride), up to half a period, and a bound on the error of each.
+///
+/// The error of a fast Fourier transform in the 2-norm is at most a few ε log₂ M of the whole (Higham 2002, Theorem 24.2); no entry can be off by more than the norm. `tests/lattice.rs` compares with plain sums.
+fn transform(part: &Tilted, stride: i64, size: usize) -> (Vec<Complex<f64>>, f64) {
+    thread_local! {
+        // Plans hold tables of sines, worth keeping.
+        static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
+    }
+    let transform = PLANNER.with_borrow_mut(|planner| planner.plan_fft_forward(size));
+    let mut wrapped = vec![0.0; size];
+    for (i, weight) in part.weights.iter().enumerate() {
+        let index = (part.measure.first + i as i64) * stride;
+        wrapped[index.rem_euclid(size as i64) as usize] += weight / part.mass;
+    }
+    let norm = wrapped.iter().map(|w| w * w).sum::<f64>().sqrt();
+    let mut values = transform.make_output_vec();
+    // The lengths are the plan's own, so this cannot fail; and if it did, the error below would say so.
+    let done = transform.process(&mut wrapped, &mut values).is_ok();
+    let error = if done {
+        10.0 * f64::EPSILON * (size as f64).log2() * (size as f64).sqrt() * norm
+    } else {
+        f64::INFINITY
+    };
+    // The transform has e^{−iθx}.
+    values.iter_mut().for_each(|value| *value = value.conj());
+    (values, error)
+}
+
+/// Σ a b over the shorter of the two, in several partial sums.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let rest: f64 = if a.len().is_multiple_of(LANES) {
+        0.0
+    } else {
+        let whole = a.len() / LANES * LANES;
+        a[whole..].iter().zip(&b[whole..]).map(|(x, y)| x * y).sum()
+    };
+    for (x, y) in a_chunks.zip(b_chunks) {
+        for j in 0..LANES {
+            lanes[j] += x[j] * y[j];
+        }
+    }
+    lanes.iter().sum::<f64>() + rest
+}
+
 /// The line Re z = c.
-struct SumLine<'a> {
-    sum: &'a Sum,
+struct SumLine<'a, 'm> {
+    ramp: &'a SaturatingRamp<'m>,
     t: f64,
     saddle: &'a Saddle,
-    parts: Vec<Tilted<'a>>,
-    table: RefCell<Option<Table>>,
+    prepared: &'a Prepared<'m>,
+    table: RefCell<Option<Rc<Table>>>,
 }
 
 /// φ̂ of every part at every node, where so many nodes matter that a fast Fourier transform of the tilted law is the way to get them.
@@ -380,32 +587,14 @@ const FEW_NODES: f64 = 512.0;
 const MOST_TABLED: f64 = 4e6;
 
 impl Table {
-    /// All nodes 0, …, `last`: a real transform of length 2·last. The error in the 2-norm is at most a few ε log₂ M of the whole (Higham 2002, Theorem 24.2); no
-    /// entry can be off by more than the norm. `tests/lattice.rs` compares with plain sums.
+    /// All nodes 0, …, `last`: a real transform of length 2·last.
     fn new(parts: &[Tilted], finest: f64, step: f64, last: f64) -> Self {
         let size = 2 * last as usize;
-        let transform = RealFftPlanner::<f64>::new().plan_fft_forward(size);
         let parts = parts
             .iter()
             .map(|part| {
                 let stride = (part.measure.step / finest) as i64;
-                let mut wrapped = vec![0.0; size];
-                for (i, weight) in part.weights.iter().enumerate() {
-                    let index = (part.measure.first + i as i64) * stride;
-                    wrapped[index.rem_euclid(size as i64) as usize] += weight / part.mass;
-                }
-                let norm = wrapped.iter().map(|w| w * w).sum::<f64>().sqrt();
-                let mut values = transform.make_output_vec();
-                // The lengths are the plan's own, so this cannot fail; and if it did, the error below would say so.
-                let done = transform.process(&mut wrapped, &mut values).is_ok();
-                let logarithm = (size as f64).log2();
-                let error = if done {
-                    10.0 * f64::EPSILON * logarithm * (size as f64).sqrt() * norm
-                } else {
-                    f64::INFINITY
-                };
-                // The transform has e^{−iθx}.
-                values.iter_mut().for_each(|value| *value = value.conj());
+                let (values, error) = transform(part, stride, size);
                 TablePart { values, error }
             })
             .collect();
@@ -413,25 +602,12 @@ impl Table {
     }
 }
 
-impl<'a> SumLine<'a> {
-    fn new(sum: &'a Sum, t: f64, saddle: &'a Saddle) -> Self {
-        Self {
-            sum,
-            t,
-            saddle,
-            parts: sum
-                .parts
-                .iter()
-                .map(|(measure, count)| Tilted::new(measure, *count, saddle.c))
-                .collect(),
-            table: RefCell::new(None),
-        }
-    }
-
+impl SumLine<'_, '_> {
     /// φ̂ of each part at θ, with a bound on its error.
     fn transforms(&self, theta: f64) -> Vec<(f64, f64, f64)> {
         let table = self.table.borrow();
-        self.parts
+        self.prepared
+            .parts
             .iter()
             .enumerate()
             .map(|(i, part)| {
@@ -452,11 +628,12 @@ impl<'a> SumLine<'a> {
     }
 }
 
-impl Line for SumLine<'_> {
+impl Line for SumLine<'_, '_> {
     fn node(&self, theta: f64, least: f64) -> Node {
         let (mut ln_modulus, mut phase) = (0.0, -self.t * theta);
         let mut error = self.saddle.error + ROUNDING * (1.0 + phase.abs());
-        for (part, (real, imaginary, off)) in self.parts.iter().zip(self.transforms(theta)) {
+        for (part, (real, imaginary, off)) in self.prepared.parts.iter().zip(self.transforms(theta))
+        {
             let square = real * real + imaginary * imaginary;
             let modulus = square.sqrt();
             // Near one the logarithm of the square is as accurate as the square.
@@ -475,8 +652,8 @@ impl Line for SumLine<'_> {
     }
 
     fn ln_bound(&self, start: f64, end: f64) -> f64 {
-        let middle = 0.5 * (start + end);
-        self.parts
+        self.prepared
+            .parts
             .iter()
             .map(|part| {
                 // |φ̂|² = E cos θ(X−X′) ≤ 1 − θ²v + θ⁴ E(X−X′)⁴/24, which falls until θ² = 12v/E(X−X′)⁴.
@@ -489,11 +666,17 @@ impl Line for SumLine<'_> {
                 if self.table.borrow().is_some() {
                     return 0.0;
                 }
-                let (real, imaginary) = part.rotated(middle);
-                let modulus = real.hypot(imaginary)
-                    + part.error
-                    + part.error_by_theta * middle
-                    + part.absolute_deviation * 0.5 * (end - start) * (1.0 + 1e-6);
+                let mut modulus = part.largest_beyond(start, end);
+                if modulus >= 0.9 {
+                    // The law is nearly a lattice itself and comes back to life further out. Here and now it may be small all the same.
+                    let middle = 0.5 * (start + end);
+                    let (real, imaginary) = part.rotated(middle);
+                    let here = real.hypot(imaginary)
+                        + part.error
+                        + part.error_by_theta * middle
+                        + part.absolute_deviation * 0.5 * (end - start) * (1.0 + 1e-6);
+                    modulus = modulus.min(here);
+                }
                 if modulus < 1.0 {
                     part.count * ln(modulus)
                 } else {
@@ -507,6 +690,11 @@ impl Line for SumLine<'_> {
         if !(FEW_NODES..=MOST_TABLED).contains(&last) {
             return;
         }
+        let kept = self.prepared.table.borrow().clone();
+        if let Some(table) = kept.filter(|table| table.step == step) {
+            self.table.replace(Some(table));
+            return;
+        }
         // Does the integrand stay alive far from the real axis? Then most nodes will be asked for.
         let alive = |fraction: f64| {
             let theta = (fraction * last).round() * step;
@@ -514,23 +702,35 @@ impl Line for SumLine<'_> {
         };
         if [0.11, 0.23, 0.37, 0.53, 0.71, 0.89].into_iter().any(alive) {
             let finest = self
+                .prepared
                 .parts
                 .iter()
                 .map(|part| part.measure.step)
                 .fold(f64::INFINITY, f64::min);
-            *self.table.borrow_mut() = Some(Table::new(&self.parts, finest, step, last));
+            let table = Rc::new(Table::new(&self.prepared.parts, finest, step, last));
+            self.prepared.table.replace(Some(table.clone()));
+            self.table.replace(Some(table));
         }
     }
 
     fn cumulant(&self, b: f64) -> f64 {
-        let tilt = self.sum.tilt(b);
-        tilt.ln_moment - b * self.t
-            + tilt.error
-            + ROUNDING * (tilt.ln_moment.abs() + b * self.t + PI)
+        let known = self
+            .prepared
+            .cumulants
+            .borrow()
+            .iter()
+            .find(|(at, _)| *at == b)
+            .copied();
+        let (_, at_zero) = known.unwrap_or_else(|| {
+            let tilt = self.ramp.sum.tilt(b);
+            let value = tilt.ln_moment + tilt.error + ROUNDING * (tilt.ln_moment.abs() + PI);
+            self.prepared.cumulants.borrow_mut().push((b, value));
+            (b, value)
+        });
+        at_zero - b * self.t + 2.0 * ROUNDING * (b * self.t + at_zero.abs())
     }
 
     fn mass(&self) -> f64 {
-        let tilt = self.sum.tilt(0.0);
-        exp(tilt.ln_moment + tilt.error)
+        exp(self.ramp.flat.ln_moment + self.ramp.flat.error)
     }
 }

@@ -11,11 +11,13 @@
 //! | [`root`] | bracketing root finding that says which end is safe |
 //! | [`laplace`] | E f(S) from the cumulant function of S, as a certified enclosure |
 //! | [`lattice`] | sums of many independent lattice variables, at any number |
+//! | [`likelihood_ratio`] | the likelihood ratios of a pair of sums, counted into cells |
 //! | [`positive_part`] | E(X₁ + … + Xₘ + s)₊ for independent, identically distributed X: certified, at any m |
 
 pub mod binomial;
 pub mod laplace;
 pub mod lattice;
+pub mod likelihood_ratio;
 pub mod log_space;
 pub mod multinomial;
 pub mod positive_part;
@@ -23,6 +25,7 @@ pub mod root;
 pub mod rounding;
 pub mod special;
 pub mod stirling;
+mod window;
 
 /// The largest count the library works with: every integer up to here is a double.
 pub const MAX_COUNT: u64 = 1 << 53;

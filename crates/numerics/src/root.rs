@@ -19,18 +19,18 @@ const MAX_EVALUATIONS: u32 = 120;
 /// Where a falling `function` crosses zero within (`low`, `high`), to a relative distance `tolerance`.
 ///
 /// The ends are taken on trust: above zero at `low`, at or below zero at `high`. Values may be infinite. Secant steps from
-/// `guess`, bisection whenever they do not halve the bracket.
+/// `guess` (and how far off it may be, relatively), bisection whenever they do not halve the bracket.
 ///
 /// ```
 /// use shuffledp_numerics::root::falling_crossing;
-/// let root = falling_crossing(0.0, 10.0, 1.0, 1e-12, |x| 2.0 - x * x);
+/// let root = falling_crossing(0.0, 10.0, (1.0, 0.02), 1e-12, |x| 2.0 - x * x);
 /// assert!(root.above <= 2f64.sqrt() && 2f64.sqrt() <= root.below);
 /// assert!(root.below - root.above <= 1e-12 * root.below);
 /// ```
 pub fn falling_crossing(
     low: f64,
     high: f64,
-    guess: f64,
+    guess: (f64, f64),
     tolerance: f64,
     mut function: impl FnMut(f64) -> f64,
 ) -> Crossing {
@@ -42,8 +42,7 @@ pub fn falling_crossing(
         x: high,
         value: f64::NEG_INFINITY,
     };
-    let mut next = guess;
-    let mut stride = 0.02;
+    let (mut next, mut stride) = guess;
     let mut width_before = f64::INFINITY;
     for evaluation in 0..MAX_EVALUATIONS {
         let width = below.x - above.x;

@@ -18,11 +18,11 @@
 //! Standing: certified. Cost: the product of the J − 2 narrowest windows.
 
 use super::{Atom, LnEnclosure, ROUNDING, Sum};
-use crate::binomial::Binomial;
 use crate::laplace::{Kernel, Saddle};
 use crate::log_space::ln_add_exp;
 use crate::multinomial;
 use crate::special::{exp, ln};
+use crate::window::{Window, rough_width};
 
 /// Largest number of inner terms to sum, about, when the contour would be asked for an accuracy of 1e-6; more is left to the contour. Its work grows like one over the square root of the accuracy.
 const MOST_WORK: f64 = 250_000.0;
@@ -48,11 +48,7 @@ pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<L
     let most = sum.count * sum.mean_positive_value();
     let budget = DROPPED + (ln(most) - saddle.ln_estimate(Kernel::Ramp)).max(0.0);
     // A rough width first: exact windows cost a few tails each.
-    let rough = |atom: &Atom| {
-        let mean = sum.count * atom.weight;
-        let spread = (2.0 * budget * mean * (1.0 - atom.weight)).sqrt();
-        (2.0 * spread + 1.0).min(sum.count + 1.0)
-    };
+    let rough = |atom: &Atom| rough_width(sum.count, atom.weight, budget);
     // The heaviest atom is always inside: 1 − π is only known well for the others. The widest of those goes with it.
     let mut order = atoms;
     order.sort_by(|a, b| a.weight.total_cmp(&b.weight));
@@ -113,63 +109,6 @@ pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<L
         total(|term| term.lower) * (1.0 - 1e-12),
         upper * (1.0 + 1e-12),
     ))
-}
-
-/// The counts of one atom that are looked at.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    first: u64,
-    last: u64,
-}
-
-impl Window {
-    fn size(&self) -> f64 {
-        (self.last - self.first + 1) as f64
-    }
-
-    /// A window outside which Bin(m−1, π) + {0 or 1} has probability about e^{−budget}, with a bound on the logarithm of it.
-    fn around(count: u64, weight: f64, budget: f64) -> Option<(Self, f64)> {
-        let law = Binomial::new(count - 1, weight.min(1.0))?;
-        let mean = count as f64 * weight;
-        let reach = ((2.0 * budget * mean).sqrt() + budget).ceil() as u64 + 2;
-        let middle = (mean as u64).min(count);
-        // Outside above: Bin + 1 > last, that is Bin ≥ last.
-        let last = first_where(middle, (middle + reach).min(count), |k| {
-            k == count || law.ln_upper_tail(k) <= -budget
-        });
-        // Outside below: Bin < first.
-        let offset = first_where(0, middle.min(reach), |d| {
-            middle == d || law.ln_lower_tail(middle - d - 1) <= -budget
-        });
-        let first = middle - offset;
-        let above = if last >= count {
-            f64::NEG_INFINITY
-        } else {
-            law.ln_upper_tail(last)
-        };
-        let below = if first == 0 {
-            f64::NEG_INFINITY
-        } else {
-            law.ln_lower_tail(first - 1)
-        };
-        // The tails are good to 1e-12; a relative error in the weight moves them by far less than a percent.
-        let outside = crate::log_space::ln_add_exp(above, below) + 0.01;
-        Some((Self { first, last }, outside))
-    }
-}
-
-/// The first integer in [low, high] that satisfies a monotone condition; `high` if none below it does.
-fn first_where(low: u64, high: u64, condition: impl Fn(u64) -> bool) -> u64 {
-    let (mut low, mut high) = (low, high);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if condition(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    high
 }
 
 /// What one assignment of the outer counts contributes: e^ln_probability times something between the two.

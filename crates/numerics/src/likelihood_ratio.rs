@@ -1,0 +1,281 @@
+//! All likelihood ratios of a pair of sums, counted into cells.
+//!
+//! A = P₁ + … + Pₘ + s and B = Q₁ + … + Qₘ + s, the pairs (P, Q) independent and of one finite law with E P = E Q = 1, n = m + s. Under the law of the draws, A/n and B/n are the densities of two probability
+//! measures; their likelihood ratio is Λ = A/B. Between the nodes αᵢ = e^{ih} this gives, for each cell [αᵢ, αᵢ₊₁),
+//!
+//! ```text
+//! rise  = (1/n) E[ B (Λ − αᵢ)   ; Λ in the cell ]
+//! fall  = (1/n) E[ B (αᵢ₊₁ − Λ) ; Λ in the cell ]
+//! ```
+//!
+//! by one walk over the counts of the atoms: as many terms as there are outcomes that matter, whatever the number of nodes. For E(A − αB)₊ at a single α there is [`crate::positive_part`].
+//!
+//! # Errors
+//!
+//! Ratios are rounded up, by at most [`Cells::SHIFT`]. Every term is within a relative [`Cells::relative_error`] of the truth, apart from that. What is left out has an (A/n)-mass of at most [`Cells::dropped`]: the sum of A restricted to
+//! "the count of an atom of weight π is outside its window" is at most n P[Bin(m−1, π) + {0 or 1} outside].
+//!
+//! Standing: certified.
+
+use crate::laplace::ROUNDING;
+use crate::multinomial;
+use crate::special::{exp, ln};
+use crate::window::{Window, rough_width};
+
+/// One value of (P, Q), with its probability. P = 0 exactly where Q = 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Atom {
+    /// Its probability, to a relative error of 8 ε (ε = 2⁻⁵²).
+    pub weight: f64,
+    /// P, to the same.
+    pub numerator: f64,
+    /// Q, to the same.
+    pub denominator: f64,
+}
+
+/// A pair of sums.
+#[derive(Clone, Copy, Debug)]
+pub struct PairSum<'a> {
+    /// The law of (P, Q).
+    pub atoms: &'a [Atom],
+    /// m.
+    pub count: u64,
+    /// s.
+    pub shift: f64,
+}
+
+/// What [`PairSum::cells`] gives.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    /// (rise, fall) by cell.
+    pub inside: Vec<(f64, f64)>,
+    /// (1/n) E of A where Λ < α₀.
+    pub below: f64,
+    /// (1/n) E of B (Λ − α_N), and of B, where Λ ≥ α_N.
+    pub above: (f64, f64),
+    /// Bound on what was left out of (1/n) E A.
+    pub dropped: f64,
+    /// Bound on the relative error of everything else.
+    pub relative_error: f64,
+}
+
+impl Cells {
+    /// Ratios are at least the true ones, and at most this much larger, relatively.
+    pub const SHIFT: f64 = 16.0 * ROUNDING;
+}
+
+impl PairSum<'_> {
+    /// About how many outcomes [`PairSum::cells`] would look at.
+    pub fn outcomes(&self, ln_dropped: f64) -> f64 {
+        let mut widths: Vec<f64> = self
+            .present()
+            .map(|atom| rough_width(self.count as f64, atom.weight, -ln_dropped))
+            .collect();
+        widths.sort_by(f64::total_cmp);
+        // One of the counts follows from the others.
+        widths.pop();
+        widths.iter().product()
+    }
+
+    fn present(&self) -> impl Iterator<Item = Atom> + '_ {
+        self.atoms.iter().copied().filter(|atom| atom.weight > 0.0)
+    }
+
+    /// Counts all outcomes but a part of about e^`ln_dropped` into the cells between the nodes e^{i·`step`}, i from `nodes.0` to `nodes.1` (which is larger).
+    ///
+    /// ```
+    /// use shuffledp_numerics::likelihood_ratio::{Atom, PairSum};
+    /// // One draw: Λ is 3 or 1/3.
+    /// let atoms = [(0.25, 3.0, 1.0), (0.25, 1.0, 3.0), (0.5, 0.0, 0.0)]
+    ///     .map(|(weight, numerator, denominator)| Atom { weight, numerator, denominator });
+    /// let ln_4 = 4f64.ln();
+    /// let cells = PairSum { atoms: &atoms, count: 1, shift: 0.0 }.cells(ln_4, (-1, 1), -40.0).unwrap();
+    /// // Λ = 3 has B-mass 1/4: it is 2 above the node 1, and 1 below the node 4.
+    /// assert!((cells.inside[1].0 - 0.5).abs() < 1e-12 && (cells.inside[1].1 - 0.25).abs() < 1e-12);
+    /// ```
+    pub fn cells(&self, step: f64, nodes: (i64, i64), ln_dropped: f64) -> Option<Cells> {
+        let first = nodes.0;
+        let nodes: Vec<f64> = (first..=nodes.1).map(|i| exp(i as f64 * step)).collect();
+        let mut order: Vec<Atom> = self.present().collect();
+        let width =
+            |atom: &Atom| rough_width(self.count as f64, atom.weight, -ln_dropped).to_bits();
+        // The heaviest atom is always inside: 1 − π is only known well for the others. The widest of those goes with it.
+        order.sort_by(|a, b| a.weight.total_cmp(&b.weight));
+        let heaviest = order.pop()?;
+        order.sort_by_key(width);
+        let inner = [order.pop()?, heaviest];
+        let mut dropped = 0.0;
+        let mut windows = Vec::with_capacity(order.len());
+        for atom in &order {
+            let (window, ln_outside) = Window::around(self.count, atom.weight, -ln_dropped)?;
+            windows.push(window);
+            dropped += exp(ln_outside + 1e-6);
+        }
+        let mut walk = Walk {
+            sum: self,
+            windows,
+            weights: order.iter().chain(&inner).map(|atom| atom.weight).collect(),
+            outer: order,
+            inner,
+            per_step: 1.0 / step,
+            first: first as f64,
+            total: self.count as f64 + self.shift,
+            negligible: exp(ln_dropped),
+            counts: Vec::new(),
+            terms: 0.0,
+            cells: Cells {
+                inside: vec![(0.0, 0.0); nodes.len() - 1],
+                below: 0.0,
+                above: (0.0, 0.0),
+                dropped,
+                relative_error: 0.0,
+            },
+            nodes,
+        };
+        walk.descend(self.count as f64, self.shift, self.shift);
+        let mut cells = walk.cells;
+        // Plain sums of that many positive terms, and the handful of operations in each.
+        cells.relative_error += 8.0 * ROUNDING + f64::EPSILON * walk.terms;
+        cells.dropped *= 1.0 + 1e-9;
+        Some(cells)
+    }
+}
+
+/// The walk and what it has found so far.
+struct Walk<'a> {
+    sum: &'a PairSum<'a>,
+    outer: Vec<Atom>,
+    inner: [Atom; 2],
+    windows: Vec<Window>,
+    /// Weights of the outer atoms and the two inner ones, in this order.
+    weights: Vec<f64>,
+    nodes: Vec<f64>,
+    /// 1/h, and the index of the first node.
+    per_step: f64,
+    first: f64,
+    /// n.
+    total: f64,
+    negligible: f64,
+    counts: Vec<f64>,
+    terms: f64,
+    cells: Cells,
+}
+
+impl Walk<'_> {
+    /// `left` draws are not yet assigned; the others add up to `a` and `b`.
+    fn descend(&mut self, left: f64, a: f64, b: f64) {
+        let level = self.counts.len();
+        let Some(&atom) = self.outer.get(level) else {
+            self.share(left, a, b);
+            return;
+        };
+        let window = self.windows[level];
+        for count in window.first..=window.last {
+            let count = count as f64;
+            if count > left {
+                break;
+            }
+            self.counts.push(count);
+            self.descend(
+                left - count,
+                a + count * atom.numerator,
+                b + count * atom.denominator,
+            );
+            self.counts.pop();
+        }
+    }
+
+    /// The last two atoms share the rest: outwards from the most likely division, until what is left is negligible.
+    fn share(&mut self, left: f64, a: f64, b: f64) {
+        let [first, second] = self.inner;
+        let odds = first.weight / second.weight;
+        let mode = (left * first.weight / (first.weight + second.weight))
+            .floor()
+            .min(left);
+        let mut counts = self.counts.clone();
+        counts.extend([mode, left - mode]);
+        let ln_probability = multinomial::ln_pmf(&counts, &self.weights);
+        let start = exp(ln_probability) / self.total;
+        let astray: f64 = counts
+            .iter()
+            .zip(&self.weights)
+            .map(|(k, weight)| (k - self.sum.count as f64 * weight).abs())
+            .sum();
+        let at = |k: f64| {
+            (
+                a + k * first.numerator + (left - k) * second.numerator,
+                b + k * first.denominator + (left - k) * second.denominator,
+            )
+        };
+        // A/n is at most this for any division of the rest: bounds whatever is cut off below.
+        let most = at(0.0).0.max(at(left).0);
+        let cutoff = self.negligible / (1.0 + self.outer_states());
+        let (mut up, mut down) = (mode, mode);
+        let mut weight = start;
+        loop {
+            self.add(weight, at(up));
+            if up >= left {
+                break;
+            }
+            let ratio = (left - up) / (up + 1.0) * odds;
+            up += 1.0;
+            weight *= ratio;
+            if ratio < 1.0 && weight * most <= cutoff * (1.0 - ratio) {
+                self.cells.dropped += weight * most / (1.0 - ratio);
+                break;
+            }
+        }
+        weight = start;
+        while down > 0.0 {
+            let ratio = down / ((left - down + 1.0) * odds);
+            down -= 1.0;
+            weight *= ratio;
+            if ratio < 1.0 && weight * most <= cutoff * (1.0 - ratio) {
+                self.cells.dropped += weight * most / (1.0 - ratio);
+                break;
+            }
+            self.add(weight, at(down));
+        }
+        let steps = 2.0 * (up - down) + astray;
+        // For probabilities so small that a part of them is no double.
+        self.cells.dropped += f64::MIN_POSITIVE * most * (left + 1.0);
+        self.terms += up - down + 1.0;
+        let relative = 1e-12 + 2.0 * ROUNDING * (steps + 8.0);
+        self.cells.relative_error = self.cells.relative_error.max(relative);
+    }
+
+    fn outer_states(&self) -> f64 {
+        self.windows.iter().map(Window::size).product()
+    }
+
+    /// One outcome of probability `weight`·n.
+    fn add(&mut self, weight: f64, (a, b): (f64, f64)) {
+        // No draw with P, Q > 0 and no shift: an outcome that neither measure can have.
+        if b <= 0.0 {
+            return;
+        }
+        let ratio = a / b * (1.0 + 0.5 * Cells::SHIFT);
+        let mass = weight * b;
+        let nodes = &self.nodes;
+        let last = nodes.len() - 1;
+        if ratio < nodes[0] {
+            self.cells.below += weight * a;
+        } else if ratio >= nodes[last] {
+            self.cells.above.0 += mass * (ratio - nodes[last]);
+            self.cells.above.1 += mass;
+        } else {
+            // By a logarithm, to within rounding.
+            let index = (ln(ratio) * self.per_step - self.first).max(0.0) as usize;
+            let mut cell = index.min(last - 1);
+            while nodes[cell] > ratio {
+                cell -= 1;
+            }
+            while nodes[cell + 1] <= ratio {
+                cell += 1;
+            }
+            let inside = &mut self.cells.inside[cell];
+            inside.0 += mass * (ratio - nodes[cell]);
+            inside.1 += mass * (nodes[cell + 1] - ratio);
+        }
+    }
+}
