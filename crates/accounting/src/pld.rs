@@ -183,11 +183,40 @@ impl Pld {
                     .for_each(|(value, (_, upper))| *value = value.max(upper));
             }
         }
-        let infinite = values[last as usize];
         let deviation = profiles
             .iter()
             .map(Profile::loss_deviation)
             .fold(0.0, f64::max);
+        Self::through(&lattice, &values, deviation, limit)
+    }
+
+    /// A distribution that dominates a round in both directions, known by certified upper values of ln δ(ε) up to the largest loss `limit`; `deviation` is that of the loss, about.
+    pub(crate) fn pessimistic_from(
+        upper: impl Fn(f64) -> f64 + Send + Sync,
+        limit: f64,
+        deviation: f64,
+        ln_tail: f64,
+    ) -> Option<Self> {
+        // The tail first, on a logarithmic scale; then POINTS up to it.
+        let (mut low, mut high) = (1e-9 * limit, limit);
+        while high > 1.1 * low {
+            let middle = low.sqrt() * high.sqrt();
+            if upper(middle) <= ln_tail {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        let lattice = Lattice::new((high / POINTS).log2().floor() as i32);
+        let last = lattice.index_above(high).clamp(2, MOST_POINTS);
+        let values = parallel(last, |i| exp_up(upper(lattice.loss(i)).max(-740.0)));
+        Self::through(&lattice, &values, deviation, limit)
+    }
+
+    /// Connects the dots h(α) = `values` at the lattice points from zero on, the same in both directions.
+    fn through(lattice: &Lattice, values: &[f64], deviation: f64, limit: f64) -> Option<Self> {
+        let last = values.len() as i64 - 1;
+        let infinite = values[last as usize];
         let beyond = |i: i64| values[i as usize] * exp_up(-lattice.loss(i));
         let left = (1..last)
             .find(|&i| beyond(i) <= LEFT_TAIL * deviation)

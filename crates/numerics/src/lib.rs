@@ -21,6 +21,7 @@ pub mod likelihood_ratio;
 pub mod log_space;
 pub mod multinomial;
 pub mod positive_part;
+mod ratio_moment;
 pub mod root;
 pub mod rounding;
 pub mod special;

@@ -1,0 +1,88 @@
+//! What has been published: one module for each source, with its domain checked.
+//!
+//! Functions take plain numbers and give plain numbers, because side and standing belong to the theorem and are said in the module's first lines; [`crate::compare`] attaches them. E = e^ε₀ throughout. A theorem outside its domain is an
+//! [`Unmet`] condition, never a number. `docs/bounds.md` lists them all.
+
+pub mod balle_2018;
+pub mod balle_2019;
+pub mod dwork_2010;
+pub mod enhanced_rdp;
+pub mod erlingsson_2019;
+pub mod feldman_2021;
+pub mod feldman_2023;
+pub mod girgis_2021;
+pub mod kairouz_2015;
+pub mod numerical_accounting;
+pub mod shuffle_gaussian;
+pub mod shuffled_check_in;
+pub mod wang_2019;
+pub mod zhu_2022;
+
+use std::fmt;
+
+/// A condition of a theorem that does not hold here, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmet(pub String);
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unmet {}
+
+/// `Ok` where a condition holds, else its words.
+pub(crate) fn require(holds: bool, words: impl FnOnce() -> String) -> Result<(), Unmet> {
+    if holds { Ok(()) } else { Err(Unmet(words())) }
+}
+
+/// The least ε in [0, `limit`] with a falling δ(ε) at most `delta`, by bisection.
+pub(crate) fn solve(limit: f64, delta: f64, falling: impl Fn(f64) -> f64) -> Option<f64> {
+    if falling(limit) > delta {
+        return None;
+    }
+    let (mut low, mut high) = (0.0, limit);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if falling(middle) <= delta {
+            high = middle;
+        } else {
+            low = middle;
+        }
+        if high - low <= 1e-14 * high {
+            break;
+        }
+    }
+    Some(high)
+}
+
+/// ln C(λ, j).
+pub(crate) fn ln_choose(order: f64, j: f64) -> f64 {
+    use shuffledp_numerics::special::ln_gamma;
+    ln_gamma(order + 1.0) - ln_gamma(j + 1.0) - ln_gamma(order - j + 1.0)
+}
+
+/// ln(1 + e^x).
+pub(crate) fn ln_1p_exp(x: f64) -> f64 {
+    if x > 0.0 {
+        x + (-x).exp().ln_1p()
+    } else {
+        x.exp().ln_1p()
+    }
+}
+
+/// ln Σ e^{x}.
+pub(crate) fn ln_sum_exp(terms: &[f64]) -> f64 {
+    let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !top.is_finite() {
+        return top;
+    }
+    // Terms far below the largest add nothing, and an exponential costs more than a comparison.
+    let sum: f64 = terms
+        .iter()
+        .filter(|&&term| term > top - 45.0)
+        .map(|term| (term - top).exp())
+        .sum();
+    top + sum.ln()
+}
