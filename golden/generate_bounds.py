@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Reference values of published differential-privacy bounds in the shuffle model.
 
-Prints a CSV to stdout.  The values were computed for the tests of this project, independently of its code:
-every formula is taken from its paper (or from the statement of the atoms of a randomizer) and evaluated by the most
-direct route, slowly, with mpmath at 60 digits.  There is no floating point in a value.  (numpy appears in one place:
-to find out which terms of a large sum are above 1e-36 of it.)
+Prints a CSV to stdout.  The values were computed for the tests of this project, independently of its code: every
+formula is evaluated by the most direct route, slowly, with mpmath at 60 digits, and no value passes through double
+precision.  (numpy appears in one place: to find out which terms of a large sum are above 1e-36 of it.)
 
-    pip install mpmath numpy        (gmpy2 too: mpmath then runs several times faster)
-    python3 generate_bounds.py > bounds.csv
+The formulas of girgis-2021-*, shuffle-gaussian, strong-adversary-printed and distributed-check-in were read in the
+papers (girgis-2021-upper and -lower as quoted in a later one).  Those of erlingsson-2019, balle-2019-*, feldman-*,
+wang-2019 and kov were taken from this project's own notes and not compared with the papers: these rows test the
+evaluation of a formula, not its transcription.
+
+    pip install mpmath numpy
+    python3 generate_bounds.py > bounds.csv        (two to three minutes on one core)
 
 Conventions
     Columns     name,n,m,rate,epsilon0,sigma,k,order,delta,value; empty where not used.  Lines with '#' are comments.

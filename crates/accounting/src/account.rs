@@ -41,11 +41,12 @@ pub(crate) struct Priced {
     shelf: Mutex<Vec<(Want, Resolution, Pld)>>,
 }
 
+/// A law that some instance of the round attains.
 #[derive(Clone, Debug)]
-struct Attained {
-    profile: Profile,
-    name: String,
-    words: String,
+pub(crate) struct Attained {
+    pub(crate) profile: Profile,
+    pub(crate) name: String,
+    pub(crate) words: String,
 }
 
 /// Which distribution of a round.
@@ -87,41 +88,8 @@ pub fn account(plan: impl Into<Plan>) -> Result<Account, Error> {
 
 impl Priced {
     pub(crate) fn new(round: &Round) -> Result<Self, Error> {
-        let mut dominating = Vec::new();
-        for atoms in dominating_atoms(round)? {
-            for atoms in dominating_with(atoms, round.participation())? {
-                dominating.push(match round.participation() {
-                    Participation::Sample(size) => Profile::sampled(atoms, round.honest(), size),
-                    _ => Profile::new(atoms, round.honest()),
-                });
-            }
-        }
-        let mut attained = Vec::new();
-        for Adversary { atoms, name, words } in lower::adversaries(round.mechanism())? {
-            for atoms in attained_with(atoms, round.participation())? {
-                let profile = match round.participation() {
-                    Participation::Sample(size) => Profile::sampled(atoms, round.users(), size),
-                    _ => Profile::new(atoms, round.honest()),
-                };
-                attained.push(Attained {
-                    profile,
-                    name: name.clone(),
-                    words: words.clone(),
-                });
-            }
-        }
-        let dominating_name = if round.is_adaptive_within_round() {
-            "ldp-adaptive"
-        } else {
-            round.mechanism().name()
-        };
-        // The most promising first: once one is solved, the others mostly need a single evaluation to be ruled out.
-        dominating.sort_by(|a, b| b.loss_deviation().total_cmp(&a.loss_deviation()));
-        attained.sort_by(|a, b| {
-            b.profile
-                .loss_deviation()
-                .total_cmp(&a.profile.loss_deviation())
-        });
+        let (dominating, dominating_name) = dominating_profiles(round)?;
+        let attained = attained_profiles(round)?;
         Ok(Self {
             dominating,
             dominating_name,
@@ -180,6 +148,51 @@ impl Priced {
     }
 }
 
+/// Laws that together dominate a round, the one that varies most first, and their name.
+pub(crate) fn dominating_profiles(round: &Round) -> Result<(Vec<Profile>, &'static str), Error> {
+    let mut dominating = Vec::new();
+    for atoms in dominating_atoms(round)? {
+        for atoms in dominating_with(atoms, round.participation())? {
+            dominating.push(match round.participation() {
+                Participation::Sample(size) => Profile::sampled(atoms, round.honest(), size),
+                _ => Profile::new(atoms, round.honest()),
+            });
+        }
+    }
+    // The most promising first: once one is solved, the others mostly need a single evaluation to be ruled out.
+    dominating.sort_by(|a, b| b.loss_deviation().total_cmp(&a.loss_deviation()));
+    let name = if round.is_adaptive_within_round() {
+        "ldp-adaptive"
+    } else {
+        round.mechanism().name()
+    };
+    Ok((dominating, name))
+}
+
+/// Explicit adversaries, the most promising first.
+pub(crate) fn attained_profiles(round: &Round) -> Result<Vec<Attained>, Error> {
+    let mut attained = Vec::new();
+    for Adversary { atoms, name, words } in lower::adversaries(round.mechanism())? {
+        for atoms in attained_with(atoms, round.participation())? {
+            let profile = match round.participation() {
+                Participation::Sample(size) => Profile::sampled(atoms, round.users(), size),
+                _ => Profile::new(atoms, round.honest()),
+            };
+            attained.push(Attained {
+                profile,
+                name: name.clone(),
+                words: words.clone(),
+            });
+        }
+    }
+    attained.sort_by(|a, b| {
+        b.profile
+            .loss_deviation()
+            .total_cmp(&a.profile.loss_deviation())
+    });
+    Ok(attained)
+}
+
 fn dominating_atoms(round: &Round) -> Result<Vec<Atoms>, Error> {
     let adaptive = round.is_adaptive_within_round();
     match round.mechanism() {
@@ -206,6 +219,9 @@ fn dominating_atoms(round: &Round) -> Result<Vec<Atoms>, Error> {
             }
             Ok(all)
         }
+        Mechanism::ApproximateLdp(..) | Mechanism::Gaussian(_) => Err(Error::NotPriced {
+            mechanism: round.mechanism().name(),
+        }),
     }
 }
 

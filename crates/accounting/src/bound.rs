@@ -149,6 +149,8 @@ pub enum Numerics {
         /// Relative distance in ε between the two ends of each bound's enclosure, about.
         accuracy: f64,
     },
+    /// Rényi divergences, from moments of the likelihood ratio summed in ordinary floating point.
+    Moments,
     /// Several rounds, from privacy-loss distributions on a lattice.
     Lattice {
         /// Relative error in ε that the lattice aims at.

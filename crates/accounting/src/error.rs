@@ -11,6 +11,10 @@ pub enum Parameter {
     Epsilon,
     /// The central δ that is asked about.
     Delta,
+    /// The local δ₀.
+    Delta0,
+    /// The standard deviation of Gaussian noise.
+    Sigma,
     /// The number of users n.
     Users,
     /// The number of users sampled each round.
@@ -43,6 +47,8 @@ impl fmt::Display for Parameter {
             Self::Epsilon0 => "epsilon0",
             Self::Epsilon => "epsilon",
             Self::Delta => "delta",
+            Self::Delta0 => "delta0",
+            Self::Sigma => "sigma",
             Self::Users => "users",
             Self::Sample => "sample",
             Self::CheckIn => "check-in rate",
@@ -244,6 +250,14 @@ pub enum Error {
         lower: f64,
         /// The upper bound.
         upper: f64,
+    },
+    /// A mechanism that has no certified ε of its own yet.
+    #[error(
+        "{mechanism} rounds have no certified epsilon yet: ask for their Renyi divergences, or compare published bounds"
+    )]
+    NotPriced {
+        /// The mechanism's name.
+        mechanism: &'static str,
     },
     /// A stored accountant that cannot be read.
     #[error("not a stored accountant: {message}")]

@@ -58,6 +58,9 @@ pub(crate) fn adversaries(mechanism: &Mechanism) -> Result<Vec<Adversary>, Error
             }
             Ok(all)
         }
+        Mechanism::ApproximateLdp(..) | Mechanism::Gaussian(_) => Err(Error::NotPriced {
+            mechanism: mechanism.name(),
+        }),
     }
 }
 

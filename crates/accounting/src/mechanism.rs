@@ -30,6 +30,48 @@ impl LocalEpsilon {
     }
 }
 
+/// The standard deviation σ of Gaussian noise, in units of the distance by which a replacement can move a value.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Sigma(f64);
+
+impl Sigma {
+    fn new(value: f64) -> Result<Self, Error> {
+        within(
+            Parameter::Sigma,
+            value,
+            (1e-2..=1e6).contains(&value),
+            "[0.01, 1e6]",
+        )
+        .map(Self)
+    }
+
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+/// A local δ₀ in (0, 1).
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct LocalDelta(f64);
+
+impl LocalDelta {
+    fn new(value: f64) -> Result<Self, Error> {
+        within(
+            Parameter::Delta0,
+            value,
+            value > 0.0 && value < 1.0,
+            "(0, 1)",
+        )
+        .map(Self)
+    }
+
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
 /// The number of categories of k-ary randomized response: at least 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Categories(u64);
@@ -132,6 +174,10 @@ pub enum Mechanism {
     Ratio(RatioSummary),
     /// A finite channel.
     Matrix(Channel),
+    /// Any (ε₀, δ₀)-LDP randomizer.
+    ApproximateLdp(LocalEpsilon, LocalDelta),
+    /// Gaussian noise on values that a replacement moves by at most 1.
+    Gaussian(Sigma),
 }
 
 impl Mechanism {
@@ -162,6 +208,19 @@ impl Mechanism {
         ))
     }
 
+    /// Any (ε₀, δ₀)-LDP randomizer.
+    pub fn approximate_ldp(epsilon0: f64, delta0: f64) -> Result<Self, Error> {
+        Ok(Self::ApproximateLdp(
+            LocalEpsilon::new(epsilon0)?,
+            LocalDelta::new(delta0)?,
+        ))
+    }
+
+    /// Gaussian noise of standard deviation σ.
+    pub fn gaussian(sigma: f64) -> Result<Self, Error> {
+        Sigma::new(sigma).map(Self::Gaussian)
+    }
+
     /// The word for it on the command line.
     pub fn name(&self) -> &'static str {
         match self {
@@ -170,6 +229,8 @@ impl Mechanism {
             Self::KaryResponse(..) => "krr",
             Self::Ratio(_) => "ratio",
             Self::Matrix(_) => "matrix",
+            Self::ApproximateLdp(..) => "approx-ldp",
+            Self::Gaussian(_) => "gaussian",
         }
     }
 }

@@ -168,6 +168,8 @@ fn line_of_field(text: &str, start: usize, field: &str) -> Option<usize> {
 fn field_of(parameter: Parameter) -> &'static str {
     match parameter {
         Parameter::Epsilon0 => "epsilon0",
+        Parameter::Delta0 => "delta0",
+        Parameter::Sigma => "sigma",
         Parameter::Users => "users",
         Parameter::Sample => "sample",
         Parameter::CheckIn => "check_in",
@@ -201,6 +203,10 @@ pub(crate) struct RoundSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     epsilon0: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    delta0: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sigma: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     k: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     p: Option<f64>,
@@ -228,7 +234,7 @@ fn once() -> u64 {
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 enum Name {
     #[default]
     Ldp,
@@ -236,6 +242,8 @@ enum Name {
     Rr,
     Ratio,
     Matrix,
+    ApproxLdp,
+    Gaussian,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
@@ -251,6 +259,8 @@ impl RoundSpec {
         let mut spec = Self {
             randomizer: Name::Ldp,
             epsilon0: None,
+            delta0: None,
+            sigma: None,
             k: None,
             p: None,
             beta: None,
@@ -280,6 +290,13 @@ impl RoundSpec {
             Mechanism::Matrix(channel) => {
                 (spec.randomizer, spec.rows) = (Name::Matrix, Some(channel.rows().to_vec()));
             }
+            Mechanism::ApproximateLdp(epsilon0, delta0) => {
+                (spec.randomizer, spec.epsilon0) = (Name::ApproxLdp, Some(epsilon0.value()));
+                spec.delta0 = Some(delta0.value());
+            }
+            Mechanism::Gaussian(sigma) => {
+                (spec.randomizer, spec.sigma) = (Name::Gaussian, Some(sigma.value()));
+            }
         }
         match round.participation() {
             Participation::Everyone => {}
@@ -307,11 +324,13 @@ impl RoundSpec {
         let name = self.randomizer;
         surplus(self.k.is_some() && name != Name::Krr, "k")?;
         surplus(self.rows.is_some() && name != Name::Matrix, "rows")?;
+        surplus(self.delta0.is_some() && name != Name::ApproxLdp, "delta0")?;
+        surplus(self.sigma.is_some() && name != Name::Gaussian, "sigma")?;
         for (field, value) in [("p", self.p), ("beta", self.beta), ("q", self.q)] {
             surplus(value.is_some() && name != Name::Ratio, field)?;
         }
         surplus(
-            self.epsilon0.is_some() && matches!(name, Name::Ratio | Name::Matrix),
+            self.epsilon0.is_some() && matches!(name, Name::Ratio | Name::Matrix | Name::Gaussian),
             "epsilon0",
         )?;
         match name {
@@ -321,6 +340,11 @@ impl RoundSpec {
                 self.k.ok_or(Error::MissingField { field: "k" })?,
                 needed("epsilon0", self.epsilon0)?,
             ),
+            Name::ApproxLdp => Mechanism::approximate_ldp(
+                needed("epsilon0", self.epsilon0)?,
+                needed("delta0", self.delta0)?,
+            ),
+            Name::Gaussian => Mechanism::gaussian(needed("sigma", self.sigma)?),
             Name::Ratio => Ok(Mechanism::Ratio(RatioSummary::new(
                 needed("p", self.p)?,
                 needed("beta", self.beta)?,

@@ -57,8 +57,7 @@ impl RdpCurve {
     /// // A Gaussian mechanism of sensitivity 1, σ = 10, a hundred times.
     /// let curve = RdpCurve::new(Orders::Reals(1e6), |order| order / 200.0).times(100);
     /// let answer = curve.epsilon(1e-6)?;
-    /// // The analytic Gaussian mechanism at μ = 1 has 4.9049.
-    /// assert!((answer.value - 5.1).abs() < 0.05 && answer.order > 5.0, "{answer:?}");
+    /// assert!((answer.value - 5.2215).abs() < 1e-4 && (answer.order - 5.9).abs() < 0.1, "{answer:?}");
     /// # Ok::<(), shuffledp_accounting::Error>(())
     /// ```
     pub fn new(orders: Orders, function: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Self {
@@ -196,7 +195,7 @@ impl RdpCurve {
         let stride = std::f64::consts::LN_2;
         let mut best = (first, value(first));
         let (mut u, mut risen) = (first, 0);
-        while u < last && risen < 4 {
+        while u < last && risen < 2 {
             u = (u + stride).min(last);
             let here = value(u);
             if here < best.1 {

@@ -112,7 +112,10 @@ impl Round {
 
     /// A user's randomizer may depend on earlier reports of the same round.
     pub fn adaptive_within_round(mut self) -> Result<Self, Error> {
-        if matches!(self.mechanism, Mechanism::Ratio(_) | Mechanism::Matrix(_)) {
+        if matches!(
+            self.mechanism,
+            Mechanism::Ratio(_) | Mechanism::Matrix(_) | Mechanism::Gaussian(_)
+        ) {
             return Err(Error::AdaptiveNotCovered {
                 mechanism: self.mechanism.name(),
             });

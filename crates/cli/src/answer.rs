@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use shuffledp::{Answer, Bound};
 
 /// A line under the header and nothing else.
-const STYLE: TableStyle = TableStyle::new()
+pub(crate) const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::new(' ', ' ', ' '))
     .header_separator(LineStyle::new('─', '─', '─', '─'))
     .content_lines(ContentLineStyle::new(' ', ' ', ' '));

@@ -63,6 +63,8 @@ fn flag(parameter: Parameter) -> Option<&'static str> {
         Parameter::Epsilon0 => "--epsilon0",
         Parameter::Epsilon => "--epsilon",
         Parameter::Delta => "--delta",
+        Parameter::Delta0 => "--delta0",
+        Parameter::Sigma => "--sigma",
         Parameter::Users => "--users",
         Parameter::Sample => "--sample",
         Parameter::CheckIn => "--check-in",
@@ -70,11 +72,10 @@ fn flag(parameter: Parameter) -> Option<&'static str> {
         Parameter::Categories => "--k",
         Parameter::Rounds => "--rounds",
         Parameter::Accuracy => "--accuracy",
-        Parameter::Ratio
-        | Parameter::Variation
-        | Parameter::Cover
-        | Parameter::Order
-        | Parameter::Alpha => return None,
+        Parameter::Order => "--orders",
+        Parameter::Ratio | Parameter::Variation | Parameter::Cover | Parameter::Alpha => {
+            return None;
+        }
     })
 }
 

@@ -1,6 +1,8 @@
 //! The `shuffledp` command: asks the library, prints.
 
 mod answer;
+mod comparison;
+mod divergences;
 mod failure;
 mod number;
 mod words;
@@ -31,6 +33,16 @@ enum Ask {
     /// The central delta of shuffled rounds at a given epsilon
     #[command(after_help = "Example:\n  shuffledp delta --epsilon0 4 --users 1e6 --epsilon 0.05")]
     Delta(DeltaArguments),
+    /// Renyi divergences of shuffled rounds at given orders
+    #[command(
+        after_help = "Example:\n  shuffledp rdp --epsilon0 4 --users 1e4 --orders 2,4,8:64:8"
+    )]
+    Rdp(RdpArguments),
+    /// Every published bound on the same rounds, beside ours
+    #[command(
+        after_help = "Example:\n  shuffledp compare --epsilon0 2 --users 1e6 --sample 1000 --rounds 1e4 --delta 1e-8"
+    )]
+    Compare(EpsilonArguments),
     /// Completions for a shell, on standard output
     #[command(after_help = "Example:\n  shuffledp completions bash > shuffledp.bash")]
     Completions {
@@ -51,6 +63,21 @@ struct EpsilonArguments {
         help_heading = "Question"
     )]
     delta: String,
+}
+
+#[derive(Args)]
+struct RdpArguments {
+    #[command(flatten)]
+    words: Words,
+    /// Orders above 1, such as 2,4,8:64 or 8:64:8 (from, to, step)
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "2,4,8,16,32,64,128,256",
+        allow_hyphen_values = true,
+        help_heading = "Question"
+    )]
+    orders: String,
 }
 
 #[derive(Args)]
@@ -90,7 +117,8 @@ fn main() -> ExitCode {
 impl Ask {
     fn format(&self) -> Format {
         match self {
-            Self::Epsilon(arguments) => arguments.words.format,
+            Self::Epsilon(arguments) | Self::Compare(arguments) => arguments.words.format,
+            Self::Rdp(arguments) => arguments.words.format,
             Self::Delta(arguments) => arguments.words.format,
             Self::Completions { .. } => Format::Table,
         }
@@ -101,7 +129,7 @@ impl Ask {
             Self::Epsilon(EpsilonArguments { words, delta }) => {
                 let delta = Delta::new(number::real("--delta", &delta)?)?;
                 let question = words.question()?;
-                let answer = question.account.epsilon(delta)?;
+                let answer = words.account(&question)?.epsilon(delta)?;
                 let given = ("delta", delta.value());
                 Ok(answer::text(
                     words.format,
@@ -115,7 +143,7 @@ impl Ask {
             Self::Delta(DeltaArguments { words, epsilon }) => {
                 let epsilon = Epsilon::new(number::real("--epsilon", &epsilon)?)?;
                 let question = words.question()?;
-                let answer = question.account.delta(epsilon)?;
+                let answer = words.account(&question)?.delta(epsilon)?;
                 let given = ("epsilon", epsilon.value());
                 Ok(answer::text(
                     words.format,
@@ -125,6 +153,14 @@ impl Ask {
                     &answer,
                     Delta::value,
                 ))
+            }
+            Self::Rdp(RdpArguments { words, orders }) => {
+                let orders = divergences::orders(&orders)?;
+                divergences::text(words.format, words.question()?, &orders)
+            }
+            Self::Compare(EpsilonArguments { words, delta }) => {
+                let delta = Delta::new(number::real("--delta", &delta)?)?;
+                comparison::text(words.format, words.question()?, delta)
             }
             Self::Completions { shell } => {
                 let mut script = Vec::new();

@@ -17,6 +17,10 @@ pub(crate) enum Randomizer {
     Krr,
     /// Binary randomized response
     Rr,
+    /// Any (epsilon0, delta0)-LDP randomizer (for compare)
+    ApproxLdp,
+    /// Gaussian noise on values that a replacement moves by at most 1 (for rdp and compare)
+    Gaussian,
 }
 
 /// What is run, by how many, and who takes part.
@@ -31,9 +35,15 @@ pub(crate) struct Words {
         long,
         value_name = "E0",
         allow_hyphen_values = true,
-        required_unless_present = "plan"
+        required_unless_present_any = ["plan", "sigma"]
     )]
     epsilon0: Option<String>,
+    /// Local delta, for approx-ldp
+    #[arg(long, value_name = "D0", allow_hyphen_values = true)]
+    delta0: Option<String>,
+    /// Standard deviation of the noise, for gaussian
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    sigma: Option<String>,
     /// Number of categories, for krr
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     k: Option<String>,
@@ -75,7 +85,7 @@ pub(crate) struct Words {
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "epsilon0", "k", "users", "sample", "check_in", "rounds", "colluding",
+            "epsilon0", "delta0", "sigma", "k", "users", "sample", "check_in", "rounds", "colluding",
             "adaptive_within_round", "randomizer",
         ]
     )]
@@ -98,7 +108,7 @@ const LARGEST_PLAN: u64 = 1 << 20;
 
 /// What was asked about: the plan, the same words as JSON, and a sentence.
 pub(crate) struct Question {
-    pub(crate) account: Account,
+    pub(crate) plan: Plan,
     pub(crate) query: Map<String, Value>,
     pub(crate) sentence: String,
 }
@@ -129,50 +139,26 @@ impl Words {
                 (plan, query, sentence)
             }
         };
-        let mut account = account(&plan)?;
-        if let Some(accuracy) = &self.accuracy {
-            account = account.with_accuracy(real("--accuracy", accuracy)?)?;
-        }
         Ok(Question {
-            account,
+            plan,
             query,
             sentence,
         })
     }
 
+    /// The account of a question, at the accuracy asked for.
+    pub(crate) fn account(&self, question: &Question) -> Result<Account, Failure> {
+        let account = account(&question.plan)?;
+        match &self.accuracy {
+            Some(accuracy) => Ok(account.with_accuracy(real("--accuracy", accuracy)?)?),
+            None => Ok(account),
+        }
+    }
+
     /// The round, and the same words as JSON.
     fn round(&self) -> Result<(Round, Map<String, Value>), Failure> {
-        // clap has seen to it that these are there when there is no plan.
-        let epsilon0 = real("--epsilon0", self.epsilon0.as_deref().unwrap_or_default())?;
         let mut query = Map::new();
-        let name = match self.randomizer {
-            Randomizer::Ldp => "ldp",
-            Randomizer::Krr => "krr",
-            Randomizer::Rr => "rr",
-        };
-        query.insert("randomizer".into(), json!(name));
-        query.insert("epsilon0".into(), json!(epsilon0));
-        let mechanism = match (self.randomizer, &self.k) {
-            (Randomizer::Krr, Some(k)) => {
-                let k = whole("--k", k)?;
-                query.insert("k".into(), json!(k));
-                Mechanism::kary_response(k, epsilon0)?
-            }
-            (Randomizer::Krr, None) => {
-                return Err(Failure::words(
-                    "--k",
-                    "--randomizer krr needs --k, the number of categories (at least 2)",
-                ));
-            }
-            (_, Some(k)) => {
-                return Err(Failure::words(
-                    "--k",
-                    format!("--k {k} is only for --randomizer krr"),
-                ));
-            }
-            (Randomizer::Ldp, None) => Mechanism::ldp(epsilon0)?,
-            (Randomizer::Rr, None) => Mechanism::binary_response(epsilon0)?,
-        };
+        let mechanism = self.mechanism(&mut query)?;
         let users = whole("--users", self.users.as_deref().unwrap_or_default())?;
         query.insert("users".into(), json!(users));
         let mut round = Round::new(mechanism, users)?;
@@ -211,23 +197,100 @@ impl Words {
         Ok((round, query))
     }
 
+    /// The randomizer, whose words go into the query.
+    fn mechanism(&self, query: &mut Map<String, Value>) -> Result<Mechanism, Failure> {
+        let (name, own): (&str, &[&str]) = match self.randomizer {
+            Randomizer::Ldp => ("ldp", &["--epsilon0"]),
+            Randomizer::Krr => ("krr", &["--k", "--epsilon0"]),
+            Randomizer::Rr => ("rr", &["--epsilon0"]),
+            Randomizer::ApproxLdp => ("approx-ldp", &["--epsilon0", "--delta0"]),
+            Randomizer::Gaussian => ("gaussian", &["--sigma"]),
+        };
+        query.insert("randomizer".into(), json!(name));
+        let given = [
+            (
+                "--k",
+                &self.k,
+                "the number of categories (at least 2)",
+                "krr",
+            ),
+            (
+                "--epsilon0",
+                &self.epsilon0,
+                "the local guarantee",
+                "randomizers with a local epsilon",
+            ),
+            ("--delta0", &self.delta0, "the local delta", "approx-ldp"),
+            (
+                "--sigma",
+                &self.sigma,
+                "the standard deviation of the noise",
+                "gaussian",
+            ),
+        ];
+        for (flag, value, what, whose) in given {
+            match (own.contains(&flag), value) {
+                (true, None) => {
+                    let message = format!("--randomizer {name} needs {flag}, {what}");
+                    return Err(Failure::words(flag, message));
+                }
+                (false, Some(value)) => {
+                    let message = format!("{flag} {value} is only for --randomizer {whose}");
+                    return Err(Failure::words(flag, message));
+                }
+                _ => {}
+            }
+        }
+        let mut number = |flag: &'static str, key: &str, text: &Option<String>| {
+            let value = real(flag, text.as_deref().unwrap_or_default())?;
+            query.insert(key.into(), json!(value));
+            Ok::<f64, Failure>(value)
+        };
+        Ok(match self.randomizer {
+            Randomizer::Ldp => Mechanism::ldp(number("--epsilon0", "epsilon0", &self.epsilon0)?)?,
+            Randomizer::Rr => {
+                Mechanism::binary_response(number("--epsilon0", "epsilon0", &self.epsilon0)?)?
+            }
+            Randomizer::Krr => {
+                let epsilon0 = number("--epsilon0", "epsilon0", &self.epsilon0)?;
+                let k = whole("--k", self.k.as_deref().unwrap_or_default())?;
+                query.insert("k".into(), json!(k));
+                Mechanism::kary_response(k, epsilon0)?
+            }
+            Randomizer::ApproxLdp => Mechanism::approximate_ldp(
+                number("--epsilon0", "epsilon0", &self.epsilon0)?,
+                number("--delta0", "delta0", &self.delta0)?,
+            )?,
+            Randomizer::Gaussian => Mechanism::gaussian(number("--sigma", "sigma", &self.sigma)?)?,
+        })
+    }
+
     /// The round in a sentence.
     fn sentence(&self, query: &Map<String, Value>) -> String {
         let count = |key: &str| query.get(key).and_then(Value::as_u64).unwrap_or_default();
-        let epsilon0 = self.epsilon0.as_deref().unwrap_or_default().trim();
         let runs = match self.randomizer {
             Randomizer::Ldp => "any epsilon0-LDP randomizer".to_owned(),
             Randomizer::Krr => format!("{}-ary randomized response", grouped(count("k"))),
             Randomizer::Rr => "binary randomized response".to_owned(),
+            Randomizer::ApproxLdp => "any (epsilon0, delta0)-LDP randomizer".to_owned(),
+            Randomizer::Gaussian => "Gaussian noise".to_owned(),
         };
+        let (parameter, value) = match self.randomizer {
+            Randomizer::Gaussian => ("sigma", self.sigma.as_deref()),
+            _ => ("epsilon0", self.epsilon0.as_deref()),
+        };
+        let value = value.unwrap_or_default().trim();
         let rounds = match count("rounds") {
             1 => "One shuffled round".to_owned(),
             many => format!("{} shuffled rounds", grouped(many)),
         };
         let mut sentence = format!(
-            "{rounds}, {} users, {runs}, epsilon0 = {epsilon0}",
+            "{rounds}, {} users, {runs}, {parameter} = {value}",
             grouped(count("users"))
         );
+        if let Some(delta0) = &self.delta0 {
+            sentence += &format!(", delta0 = {}", delta0.trim());
+        }
         if query.contains_key("sample") {
             sentence += &format!(", {} of them sampled", grouped(count("sample")));
         }

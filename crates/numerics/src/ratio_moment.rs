@@ -12,7 +12,7 @@
 //! # Method
 //!
 //! A sum over the counts of all atoms but the heaviest, nested, each within a window around its largest terms. Far from zero counts the terms are a smooth function on the integers, and adding every h-th of them, times h, is the trapezoidal rule: with h at most two thirds of the
-//! narrowest Gaussian width the difference is below e^{−40} of the sum (Poisson summation). So the cost does not depend on n.
+//! Gaussian width at the peak the difference is below e^{−40} of the sum (Poisson summation). So the cost does not depend on n.
 //!
 //! Standing: ordinary floating point; about eleven digits. Golden values: `golden/bounds.csv`.
 
@@ -22,10 +22,8 @@ use crate::stirling::{ln_poisson, ln_poisson_at_mean};
 
 /// Terms this far below the largest, as logarithms, are left out.
 const DEPTH: f64 = 48.0;
-/// Strides are at most this part of the narrowest width.
-const STRIDE: f64 = 0.66;
-/// Windows up to this size are summed in full.
-const SMALL: f64 = 64.0;
+/// A stride may be off by e^{−this}.
+const ALIAS: f64 = 42.0;
 
 impl PairSum<'_> {
     /// ln(E[Λ^λ] − 1) under the second measure, for λ > 1; −∞ if Λ is constant.
@@ -58,6 +56,12 @@ impl PairSum<'_> {
             count,
             total: count + self.shift,
             means: atoms.iter().map(|atom| count * atom.weight).collect(),
+            shares: (0..atoms.len())
+                .map(|level| {
+                    let later: f64 = atoms[level + 1..].iter().map(|atom| atom.weight).sum();
+                    heaviest.weight / (heaviest.weight + later)
+                })
+                .collect(),
             atoms,
             heaviest,
         }
@@ -84,6 +88,8 @@ struct Moment {
     total: f64,
     atoms: Vec<Atom>,
     means: Vec<f64>,
+    /// Of what is left after each count, the part that the heaviest atom expects.
+    shares: Vec<f64>,
     heaviest: Atom,
 }
 
@@ -97,7 +103,7 @@ impl Moment {
             y: 0.0,
             ln_weight: -ln_poisson_at_mean(self.count),
         };
-        self.sum(none).max(f64::NEG_INFINITY)
+        self.sum(none, f64::NEG_INFINITY, &mut self.means.clone())
     }
 
     /// One more count.
@@ -168,11 +174,11 @@ impl Moment {
         height
     }
 
-    /// The highest point along one count, from a guess: strides that double while they help, and halve when they do not.
+    /// The highest point along one count, from a guess, to within a tenth of its width: strides that double while they help, and halve when they do not.
     fn climb(&self, chosen: Chosen, from: f64, guess: &mut Vec<f64>) -> (f64, f64) {
         let mut at = from.round().clamp(0.0, chosen.left);
         let mut height = self.height(self.choose(chosen, at), guess);
-        let mut stride = (0.5 * at.max(1.0).sqrt()).ceil().max(1.0);
+        let mut stride = (0.5 * self.variance(chosen, at).sqrt()).ceil().max(1.0);
         let mut failed = false;
         loop {
             let mut moved = false;
@@ -190,20 +196,22 @@ impl Moment {
             match (moved, failed) {
                 (true, false) => stride *= 2.0,
                 (true, true) => {}
-                (false, _) if stride <= 1.0 => return (at, height),
                 (false, _) => {
                     failed = true;
+                    if stride <= (0.1 * self.variance(chosen, at).sqrt()).max(1.0) {
+                        return (at, height);
+                    }
                     stride = (stride / 2.0).floor().max(1.0);
                 }
             }
         }
     }
 
-    /// How far from a peak, in one direction, the height stays within reach.
+    /// How far from a peak, in one direction, the height stays above a floor: at least that far.
     fn edge(
         &self,
         chosen: Chosen,
-        peak: f64,
+        (peak, height): (f64, f64),
         floor: f64,
         direction: f64,
         guess: &mut Vec<f64>,
@@ -213,103 +221,95 @@ impl Moment {
         } else {
             peak
         };
-        let mut inside = |distance: f64| {
-            self.height(self.choose(chosen, peak + direction * distance), guess) >= floor
-        };
-        let (mut low, mut high) = (0.0, (4.0 * peak.max(1.0).sqrt()).ceil().min(limit));
-        while high < limit && inside(high) {
-            low = high;
-            high = (2.0 * high + 1.0).min(limit);
-        }
-        if high >= limit && inside(limit) {
-            return limit;
-        }
-        // To within a tenth: a window may be a little wide.
-        while high - low > 1.0f64.max(0.1 * low) {
-            let middle = (0.5 * (low + high)).floor();
-            if inside(middle) {
-                low = middle;
-            } else {
-                high = middle;
+        // As if it were a Gaussian, and on from there.
+        let reach = (2.0 * (height - floor).max(0.0) * self.variance(chosen, peak)).sqrt();
+        let mut distance = (1.1 * reach + 2.0).ceil().min(limit);
+        while distance < limit {
+            let there = self.choose(chosen, peak + direction * distance);
+            if self.height(there, guess) < floor {
+                break;
             }
+            distance = (1.3 * distance + 1.0).ceil().min(limit);
         }
-        high
+        distance
     }
 
-    /// ln Σ of all terms over the counts not yet chosen.
-    fn sum(&self, chosen: Chosen) -> f64 {
+    /// ln Σ of all terms over the counts not yet chosen that are above a floor; `guess` is where the last sum was largest.
+    fn sum(&self, chosen: Chosen, floor: f64, guess: &mut Vec<f64>) -> f64 {
         if chosen.level == self.atoms.len() {
             return self.ln_term(chosen);
         }
         let level = chosen.level;
-        let mut guess = self.means.clone();
-        let mut starts = vec![self.means[level]];
+        let mut starts = vec![guess[level]];
         if level == 0 && self.atoms.len() > 1 {
             starts.push(0.0);
         }
-        let mut windows: Vec<(f64, f64)> = Vec::new();
         let mut peaks: Vec<(f64, f64)> = Vec::new();
         for start in starts {
-            let peak = self.climb(chosen, start, &mut guess);
+            let peak = self.climb(chosen, start, guess);
             if !peaks.iter().any(|known| (known.0 - peak.0).abs() < 1.0) {
                 peaks.push(peak);
             }
         }
-        let top = peaks
-            .iter()
-            .map(|peak| peak.1)
-            .fold(f64::NEG_INFINITY, f64::max);
-        for &(peak, height) in &peaks {
+        let floor = if level == 0 {
             // A second peak may matter although it is lower than the first: the first is mostly 1, which does not count.
-            let floor = top.min(height) - DEPTH;
-            let low = peak - self.edge(chosen, peak, floor, -1.0, &mut guess);
-            let high = peak + self.edge(chosen, peak, floor, 1.0, &mut guess);
+            peaks
+                .iter()
+                .map(|peak| peak.1)
+                .fold(f64::INFINITY, f64::min)
+                - DEPTH
+        } else {
+            floor
+        };
+        let mut windows: Vec<(f64, f64, f64)> = Vec::new();
+        for &peak in &peaks {
+            guess[level] = peak.0;
+            let low = peak.0 - self.edge(chosen, peak, floor, -1.0, guess);
+            let high = peak.0 + self.edge(chosen, peak, floor, 1.0, guess);
+            let stride = self.stride(self.variance(chosen, peak.0));
             match windows.last_mut() {
                 Some(last) if low <= last.1 && last.0 <= high => {
-                    *last = (last.0.min(low), last.1.max(high));
+                    *last = (last.0.min(low), last.1.max(high), last.2.min(stride));
                 }
-                _ => windows.push((low, high)),
+                _ => windows.push((low, high, stride)),
             }
         }
         let mut terms = Vec::new();
-        for (low, high) in windows {
-            let stride = self.stride(chosen, low, high);
+        for (low, high, stride) in windows {
             let mut k = low;
             while k <= high {
-                terms.push(self.sum(self.choose(chosen, k)) + ln(stride));
+                terms.push(self.sum(self.choose(chosen, k), floor, guess) + ln(stride));
                 k += stride;
             }
         }
         ln_sum(&terms)
     }
 
-    /// A whole number of counts to go on by.
-    fn stride(&self, chosen: Chosen, low: f64, high: f64) -> f64 {
-        if high - low <= SMALL {
-            return 1.0;
-        }
-        // The factor for count k bends like a Gaussian of variance k, most at the lower end; what is left for the others bends it as well, and so does the power of the ratio, most where the sums are smallest.
+    /// The variance of the Gaussian that terms look like along one count, near `at`.
+    fn variance(&self, chosen: Chosen, at: f64) -> f64 {
+        // The factor for count k bends like a Gaussian of variance k; what is left for the others bends it as well, and so does the power of the ratio.
         let atom = &self.atoms[chosen.level];
-        let k = low.max(0.5);
-        let rest = (chosen.left - high).max(0.5);
-        let others: f64 = self.heaviest.weight
-            + self.atoms[chosen.level + 1..]
-                .iter()
-                .map(|a| a.weight)
-                .sum::<f64>();
-        let share = self.heaviest.weight / others;
-        let least_a = self.total * 1e-300 + low * atom.numerator + self.shift();
-        let bend_of_power = if least_a > 0.0 {
-            self.order * (atom.numerator / least_a).powi(2)
+        let rest = (chosen.left - at).max(0.5);
+        // A, if the counts not yet chosen are as expected.
+        let x = chosen.x + atom.numerator * (at - self.means[chosen.level]) / self.total;
+        let sum = (self.total * (1.0 + x)).max(at.max(0.5) * atom.numerator);
+        let power = if sum > 0.0 {
+            self.order * (atom.numerator / sum).powi(2)
         } else {
-            f64::INFINITY
+            0.0
         };
-        let curvature = 1.0 / k + share / rest + bend_of_power;
-        (STRIDE / curvature.sqrt()).floor().max(1.0)
+        1.0 / (1.0 / at.max(0.5) + self.shares[chosen.level] / rest + power)
     }
 
-    fn shift(&self) -> f64 {
-        self.total - self.count
+    /// A whole number of counts to go on by.
+    fn stride(&self, variance: f64) -> f64 {
+        // A Poisson law of this variance has |φ(2π/h)| = e^{−v(1 − cos 2π/h)}: what the rule with stride h is off by.
+        let off = |h: f64| variance * (1.0 - (2.0 * std::f64::consts::PI / h).cos());
+        let mut stride = (0.5 * variance.sqrt()).floor().max(1.0);
+        while stride > 1.0 && off(stride) < ALIAS {
+            stride -= 1.0;
+        }
+        stride
     }
 }
 

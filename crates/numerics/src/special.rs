@@ -34,6 +34,14 @@ pub fn ln_1p(x: f64) -> f64 {
 /// ln(1 + x) − x, without cancellation near 0.
 #[inline]
 pub fn ln_1p_minus_x(x: f64) -> f64 {
+    if x.abs() < 0.01 {
+        // −x²/2 + x³/3 − …: the term left out is below 1e-17 of the first, and this is the common case.
+        let mut tail = 1.0 / 9.0;
+        for k in (2..=8).rev() {
+            tail = 1.0 / f64::from(k) - x * tail;
+        }
+        return -x * x * tail;
+    }
     pxfm::f_log1pmx(x)
 }
 
@@ -53,6 +61,12 @@ pub fn atan2(y: f64, x: f64) -> f64 {
 #[inline]
 pub fn ln_gamma(x: f64) -> f64 {
     pxfm::f_lgamma(x)
+}
+
+/// erfc x.
+#[inline]
+pub fn erfc(x: f64) -> f64 {
+    pxfm::f_erfc(x)
 }
 
 /// e^x − 1 − x, without cancellation near 0.

@@ -95,9 +95,10 @@ fn delta(inequality: Inequality, users: f64, excess: f64, law: &Amplification) -
 ///
 /// ```
 /// use shuffledp_accounting::bounds::balle_2019::{Inequality, epsilon};
-/// let hoeffding = epsilon(Inequality::Hoeffding, 1_000_000, 1.0, None, 1e-6)?;
-/// let bennett = epsilon(Inequality::Bennett, 1_000_000, 1.0, None, 1e-6)?;
-/// assert!(bennett < hoeffding && hoeffding < 0.1);
+/// // Ten-ary randomized response: the variance says more than the range.
+/// let hoeffding = epsilon(Inequality::Hoeffding, 1000, 2.0, Some(10), 1e-5)?;
+/// let bennett = epsilon(Inequality::Bennett, 1000, 2.0, Some(10), 1e-5)?;
+/// assert!((hoeffding - 0.68218).abs() < 1e-5 && (bennett - 0.29572).abs() < 1e-5);
 /// # Ok::<(), shuffledp_accounting::bounds::Unmet>(())
 /// ```
 pub fn epsilon(

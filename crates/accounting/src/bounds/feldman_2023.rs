@@ -14,7 +14,7 @@ use super::{Unmet, require};
 ///
 /// ```
 /// use shuffledp_accounting::bounds::feldman_2023::epsilon;
-/// assert!((epsilon(1_000_000, 4.0, 1e-8).unwrap() - 0.165).abs() < 1e-3);
+/// assert!((epsilon(1_000_000, 4.0, 1e-8).unwrap() - 0.1665).abs() < 1e-3);
 /// ```
 pub fn epsilon(users: u64, epsilon0: f64, delta: f64) -> Result<f64, Unmet> {
     let (e, n) = (epsilon0.exp(), users as f64);

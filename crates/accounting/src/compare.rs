@@ -1,0 +1,714 @@
+//! Every published bound that has something to say about a round, beside ours.
+//!
+//! One-round guarantees (ε, δ) are composed over T rounds by [`kairouz_2015`], the best that (ε, δ) alone allows, half of δ going to the rounds; Rényi curves are added and converted. With m of n sampled, guarantees for the m are amplified by
+//! [`balle_2018`]. A lower bound on a Rényi divergence bounds no ε from below, so those are not here: ask for divergences.
+
+use crate::account::account;
+use crate::atoms::Atoms;
+use crate::bound::{Delta, Side, Standing};
+use crate::bounds::balle_2019::Inequality;
+use crate::bounds::shuffle_gaussian::{self, Crowd};
+use crate::bounds::shuffled_check_in::{self, CheckIn};
+use crate::bounds::{
+    Unmet, balle_2018, balle_2019, dwork_2010, enhanced_rdp, erlingsson_2019, feldman_2021,
+    feldman_2023, girgis_2021, kairouz_2015, numerical_accounting, require, solve, wang_2019,
+    zhu_2022,
+};
+use crate::error::{Error, Parameter, within};
+use crate::mechanism::{LocalEpsilon, Mechanism};
+use crate::participation::Participation;
+use crate::plan::Plan;
+use crate::profile::Profile;
+use crate::rdp::RdpCurve;
+use crate::round::Round;
+use shuffledp_numerics::special::erfc;
+use std::time::Instant;
+
+/// What one bound says.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Which bound: its module, and what of it.
+    pub name: String,
+    /// Upper or lower.
+    pub side: Side,
+    /// How sure.
+    pub standing: Standing,
+    /// ε, or the condition that is not met.
+    pub epsilon: Result<f64, Unmet>,
+    /// The Rényi order that gave it.
+    pub order: Option<f64>,
+    /// What a reader should know.
+    pub note: Option<String>,
+    /// Seconds it took.
+    pub seconds: f64,
+    /// Whether it is the tightest proved bound of its side.
+    pub tightest: bool,
+}
+
+/// ε of `rounds` rounds at δ by every bound that is about such rounds.
+///
+/// ```
+/// use shuffledp_accounting::{Delta, Mechanism, Round, Side, compare};
+/// let round = Round::new(Mechanism::ldp(1.0)?, 100_000)?;
+/// let table = compare(&round, 1, Delta::new(1e-6)?)?;
+/// let best = table.iter().find(|entry| entry.tightest && entry.side == Side::Upper).unwrap();
+/// assert_eq!(best.name, "shuffledp profile/ldp");
+/// assert!(table.iter().any(|entry| entry.name == "feldman-2021 closed form"));
+/// # Ok::<(), shuffledp_accounting::Error>(())
+/// ```
+pub fn compare(round: &Round, rounds: u64, delta: Delta) -> Result<Vec<Comparison>, Error> {
+    let delta = within(
+        Parameter::Delta,
+        delta.value(),
+        (1e-300..1.0).contains(&delta.value()),
+        "[1e-300, 1)",
+    )?;
+    let plan = Plan::new(round.clone(), rounds)?;
+    let mut table = Table {
+        rounds,
+        delta,
+        entries: Vec::new(),
+    };
+    match round.mechanism() {
+        Mechanism::Ldp(epsilon0) => table.local(round, *epsilon0, None)?,
+        Mechanism::BinaryResponse(epsilon0) => table.local(round, *epsilon0, Some(2))?,
+        Mechanism::KaryResponse(k, epsilon0) => table.local(round, *epsilon0, Some(k.value()))?,
+        Mechanism::ApproximateLdp(epsilon0, delta0) => {
+            table.approximate(round, epsilon0.value(), delta0.value());
+        }
+        Mechanism::Gaussian(sigma) => table.gaussian(round, sigma.value()),
+        Mechanism::Ratio(_) | Mechanism::Matrix(_) => {}
+    }
+    if !matches!(
+        round.mechanism(),
+        Mechanism::ApproximateLdp(..) | Mechanism::Gaussian(_)
+    ) {
+        table.ours(&plan)?;
+    }
+    Ok(table.finish())
+}
+
+/// An answer and the Rényi order behind it.
+type Value = Result<(f64, Option<f64>), Unmet>;
+
+struct Table {
+    rounds: u64,
+    delta: f64,
+    entries: Vec<Comparison>,
+}
+
+impl Table {
+    fn add(
+        &mut self,
+        name: impl Into<String>,
+        standing: Standing,
+        note: Option<&str>,
+        value: impl FnOnce() -> Value,
+    ) {
+        let start = Instant::now();
+        let value = value();
+        let seconds = start.elapsed().as_secs_f64();
+        let (epsilon, order) = match value {
+            Ok((epsilon, order)) if epsilon.is_finite() => (Ok(epsilon), order),
+            Ok(_) => (Err(Unmet("a finite epsilon at this delta".into())), None),
+            Err(unmet) => (Err(unmet), None),
+        };
+        self.entries.push(Comparison {
+            name: name.into(),
+            side: Side::Upper,
+            standing,
+            epsilon,
+            order,
+            note: note.map(str::to_owned),
+            seconds,
+            tightest: false,
+        });
+    }
+
+    /// A guarantee (ε(δ), δ) for one round, composed.
+    fn composed(&self, one: impl Fn(f64) -> Result<f64, Unmet>) -> Value {
+        if self.rounds == 1 {
+            return Ok((one(self.delta)?, None));
+        }
+        let each = 0.5 * self.delta / self.rounds as f64;
+        let epsilon = kairouz_2015::epsilon(self.rounds, one(each)?, each, self.delta)?;
+        Ok((epsilon, None))
+    }
+
+    /// Rounds of ε₀-LDP randomizers; `categories` if it is randomized response.
+    fn local(
+        &mut self,
+        round: &Round,
+        local: LocalEpsilon,
+        categories: Option<u64>,
+    ) -> Result<(), Error> {
+        let epsilon0 = local.value();
+        let (users, adaptive) = (round.honest(), round.is_adaptive_within_round());
+        let (rounds, delta) = (self.rounds, self.delta);
+        let settled = move || {
+            require(!adaptive, || {
+                "reports do not depend on earlier ones of the round".into()
+            })
+        };
+        self.add(
+            "local, kairouz-2015",
+            Standing::Proved,
+            Some("what each user has without the shuffler"),
+            || Ok((kairouz_2015::epsilon(rounds, epsilon0, 0.0, delta)?, None)),
+        );
+        match round.participation() {
+            Participation::Everyone => {
+                self.closed_forms(users, epsilon0, categories, adaptive, "", 1.0);
+                self.add("girgis-2021 CCS", Standing::Proved, None, || {
+                    settled()?;
+                    converted(rounds, delta, girgis_2021::shuffle_upper(users, epsilon0))
+                });
+                let theorem_1 = enhanced_rdp::theorem_1(users, local)?;
+                self.add(
+                    "enhanced-rdp Theorem 1, corrected",
+                    Standing::Proved,
+                    Some("the exact Renyi divergence of the 2021 clones"),
+                    || converted(rounds, delta, theorem_1),
+                );
+                self.add(
+                    "enhanced-rdp Corollary 2",
+                    Standing::Asymptotic,
+                    Some("no error term: not a bound"),
+                    || converted(rounds, delta, enhanced_rdp::corollary_2(users, epsilon0)),
+                );
+                self.add(
+                    "enhanced-rdp Theorem 2 (GDP)",
+                    Standing::Asymptotic,
+                    Some("no error term: not a bound"),
+                    || {
+                        let mu = enhanced_rdp::theorem_2(users, epsilon0) * (rounds as f64).sqrt();
+                        Ok((gaussian_epsilon(mu, delta), None))
+                    },
+                );
+                if let Some(k) = categories {
+                    for printed in [true, false] {
+                        let name = if printed { "as printed" } else { "tight" };
+                        let each = 0.5 * delta / rounds as f64;
+                        self.add(
+                            format!("numerical-accounting A_s, {name}"),
+                            Standing::Proved,
+                            Some("an adversary who sees every coin"),
+                            || {
+                                settled()?;
+                                let one = |delta| {
+                                    numerical_accounting::strong_epsilon(
+                                        users, k, epsilon0, delta, printed,
+                                    )
+                                };
+                                if rounds == 1 {
+                                    return Ok((one(delta)?, None));
+                                }
+                                Ok((
+                                    kairouz_2015::epsilon(rounds, one(each)?, each, delta)?,
+                                    None,
+                                ))
+                            },
+                        );
+                    }
+                }
+            }
+            Participation::Sample(sample) => {
+                let sample = sample.min(users);
+                let rate = sample as f64 / users as f64;
+                self.closed_forms(
+                    sample,
+                    epsilon0,
+                    categories,
+                    adaptive,
+                    " + balle-2018",
+                    rate,
+                );
+                self.add(
+                    "girgis-2021 NeurIPS Theorem 1",
+                    Standing::Proved,
+                    None,
+                    || {
+                        settled()?;
+                        converted(
+                            rounds,
+                            delta,
+                            girgis_2021::sampled_upper(users, sample, epsilon0),
+                        )
+                    },
+                );
+                self.add(
+                    "girgis-2021 CCS + wang-2019",
+                    Standing::Proved,
+                    None,
+                    || {
+                        settled()?;
+                        let base = girgis_2021::shuffle_upper(sample, epsilon0);
+                        converted(
+                            rounds,
+                            delta,
+                            wang_2019::sampled(base, rate, epsilon0, 4096),
+                        )
+                    },
+                );
+                let base = Profile::new(
+                    if adaptive {
+                        Atoms::ldp_adaptive(local)?
+                    } else {
+                        Atoms::ldp(local)?
+                    },
+                    sample,
+                );
+                self.add(
+                    "zhu-2022 on the clones of the sample",
+                    Standing::Certified,
+                    None,
+                    || {
+                        zhu_2022::epsilon(&base, rate, rounds, delta)
+                            .map(|epsilon| (epsilon, None))
+                            .ok_or_else(|| Unmet("losses that a lattice can hold".into()))
+                    },
+                );
+            }
+            Participation::CheckIn(rate) => {
+                let rate = rate.highest();
+                let first_cut = |delta| shuffled_check_in::first_cut(users, rate, epsilon0, delta);
+                let value = self.composed(first_cut);
+                self.add(
+                    "shuffled-check-in Theorem 1, corrected",
+                    Standing::Proved,
+                    None,
+                    || value,
+                );
+                let setting = CheckIn {
+                    users,
+                    rate,
+                    epsilon0,
+                    delta0: 0.0,
+                    delta1: delta,
+                };
+                let why = Some(shuffled_check_in::WHY_REFUTED);
+                self.add("shuffled-check-in baseline", Standing::Refuted, why, || {
+                    let share = 0.5 * delta;
+                    converted(
+                        rounds,
+                        delta,
+                        shuffled_check_in::baseline(first_cut(share)?, share),
+                    )
+                });
+                self.add(
+                    "shuffled-check-in Approach 1",
+                    Standing::Refuted,
+                    why,
+                    || converted(rounds, delta, shuffled_check_in::approach_1(setting)),
+                );
+                self.add(
+                    "shuffled-check-in Approach 2",
+                    Standing::Refuted,
+                    why,
+                    || converted(rounds, delta, shuffled_check_in::approach_2(setting)),
+                );
+            }
+        }
+        self.baselines(round)?;
+        self.moments(round)
+    }
+
+    /// The (ε, δ) theorems about n users, one round, amplified by sampling at `rate`.
+    fn closed_forms(
+        &mut self,
+        users: u64,
+        epsilon0: f64,
+        categories: Option<u64>,
+        adaptive: bool,
+        suffix: &str,
+        rate: f64,
+    ) {
+        let settled = move || {
+            require(!adaptive, || {
+                "reports do not depend on earlier ones of the round".into()
+            })
+        };
+        let sampled = |one: &dyn Fn(f64) -> Result<f64, Unmet>, delta: f64| -> Result<f64, Unmet> {
+            let epsilon = one((delta / rate).min(0.5))?;
+            Ok(balle_2018::amplified(epsilon, rate))
+        };
+        let forms: Vec<(&str, Box<dyn Fn(f64) -> Result<f64, Unmet>>)> = vec![
+            (
+                "erlingsson-2019",
+                Box::new(move |delta| erlingsson_2019::epsilon(users, epsilon0, delta)),
+            ),
+            (
+                "balle-2019 Hoeffding",
+                Box::new(move |delta| {
+                    settled()?;
+                    balle_2019::epsilon(Inequality::Hoeffding, users, epsilon0, categories, delta)
+                }),
+            ),
+            (
+                "balle-2019 Bennett",
+                Box::new(move |delta| {
+                    settled()?;
+                    balle_2019::epsilon(Inequality::Bennett, users, epsilon0, categories, delta)
+                }),
+            ),
+            (
+                "feldman-2021 closed form",
+                Box::new(move |delta| feldman_2021::epsilon(users, epsilon0, delta)),
+            ),
+            (
+                "feldman-2023 closed form",
+                Box::new(move |delta| {
+                    settled()?;
+                    feldman_2023::epsilon(users, epsilon0, delta)
+                }),
+            ),
+        ];
+        for (name, form) in forms {
+            let value = self.composed(|delta| sampled(&*form, delta));
+            self.add(format!("{name}{suffix}"), Standing::Proved, None, || value);
+        }
+    }
+
+    /// One round as tight as we can, composed by what does not look inside.
+    fn baselines(&mut self, round: &Round) -> Result<(), Error> {
+        if self.rounds == 1 {
+            return Ok(());
+        }
+        let (rounds, delta) = (self.rounds, self.delta);
+        let each = 0.5 * delta / rounds as f64;
+        let one = account(round)?
+            .epsilon(Delta::new(each)?)?
+            .upper
+            .value
+            .value();
+        let whole = account(round)?
+            .epsilon(Delta::new(delta / rounds as f64)?)?
+            .upper
+            .value
+            .value();
+        self.add(
+            "one exact round + basic composition",
+            Standing::Proved,
+            None,
+            || Ok((dwork_2010::basic(rounds, whole), None)),
+        );
+        self.add(
+            "one exact round + dwork-2010",
+            Standing::Proved,
+            None,
+            || Ok((dwork_2010::advanced(rounds, one, each, delta)?, None)),
+        );
+        self.add(
+            "one exact round + kairouz-2015",
+            Standing::Proved,
+            None,
+            || Ok((kairouz_2015::epsilon(rounds, one, each, delta)?, None)),
+        );
+        Ok(())
+    }
+
+    /// The exact Rényi divergence of the atoms.
+    fn moments(&mut self, round: &Round) -> Result<(), Error> {
+        let (profiles, name) = crate::account::dominating_profiles(round)?;
+        let (rounds, delta) = (self.rounds, self.delta);
+        self.add(
+            format!("shuffledp moments/{name}"),
+            Standing::Proved,
+            None,
+            || {
+                let mut worst = (0.0, None);
+                for profile in &profiles {
+                    for &direction in profile.directions() {
+                        let (epsilon, order) = converted(rounds, delta, profile.rdp(direction))?;
+                        if epsilon >= worst.0 {
+                            worst = (epsilon, order);
+                        }
+                    }
+                }
+                Ok(worst)
+            },
+        );
+        Ok(())
+    }
+
+    /// Rounds of (ε₀, δ₀)-LDP randomizers.
+    fn approximate(&mut self, round: &Round, epsilon0: f64, delta0: f64) {
+        let (users, suffix, rate) = match round.participation() {
+            Participation::Sample(sample) => {
+                let sample = sample.min(round.honest());
+                (
+                    sample,
+                    " + balle-2018",
+                    sample as f64 / round.honest() as f64,
+                )
+            }
+            _ => (round.honest(), "", 1.0),
+        };
+        let check_in = matches!(round.participation(), Participation::CheckIn(_));
+        let value = self.composed(|delta| {
+            require(!check_in, || {
+                "everybody takes part, or a sample does".into()
+            })?;
+            let epsilon = feldman_2021::epsilon_approximate(
+                users,
+                epsilon0,
+                delta0,
+                (delta / rate).min(0.5),
+            )?;
+            Ok(balle_2018::amplified(epsilon, rate))
+        });
+        self.add(
+            format!("feldman-2021 (epsilon0, delta0){suffix}"),
+            Standing::Proved,
+            None,
+            || value,
+        );
+    }
+
+    /// Rounds of Gaussian noise.
+    fn gaussian(&mut self, round: &Round, sigma: f64) {
+        let users = round.honest();
+        let (rounds, delta) = (self.rounds, self.delta);
+        let local = 1.0 / sigma;
+        self.add(
+            "local, exact",
+            Standing::Proved,
+            Some("what each user has without the shuffler"),
+            || {
+                Ok((
+                    gaussian_epsilon(local * (rounds as f64).sqrt(), delta),
+                    None,
+                ))
+            },
+        );
+        self.add(
+            "shuffle-gaussian Corollary 1",
+            Standing::Proved,
+            Some("the mechanism without its shuffler"),
+            || converted(rounds, delta, shuffle_gaussian::unshuffled(sigma)),
+        );
+        const WORST: &str =
+            "the divergence of one pair of datasets: a guarantee only if no pair is worse";
+        match round.participation() {
+            Participation::Everyone => {
+                self.add(
+                    "shuffle-gaussian Theorem 1",
+                    Standing::Conjectured,
+                    Some(WORST),
+                    || {
+                        converted(
+                            rounds,
+                            delta,
+                            shuffle_gaussian::pair(sigma, Crowd::Everyone(users)),
+                        )
+                    },
+                );
+                self.add(
+                    "shuffle-gaussian Theorem 1, orders <= 30",
+                    Standing::Conjectured,
+                    Some("as in the paper's Table 1"),
+                    || {
+                        converted(
+                            rounds,
+                            delta,
+                            shuffle_gaussian::pair(sigma, Crowd::Everyone(users)).capped(30.0),
+                        )
+                    },
+                );
+                let value = self.composed(|delta| clones_of_gaussian(users, sigma, delta));
+                self.add(
+                    "feldman-2021 (epsilon0, delta0), best delta0",
+                    Standing::Proved,
+                    None,
+                    || value,
+                );
+            }
+            Participation::Sample(sample) => {
+                let sample = sample.min(users);
+                self.add(
+                    "shuffle-gaussian pair, sampled",
+                    Standing::Conjectured,
+                    Some(WORST),
+                    || {
+                        converted(
+                            rounds,
+                            delta,
+                            shuffle_gaussian::pair(sigma, Crowd::Sample(sample, users)),
+                        )
+                    },
+                );
+                self.add(
+                    "shuffle-gaussian Theorem 2",
+                    Standing::Conjectured,
+                    Some("puts a lower bound where an upper bound belongs"),
+                    || {
+                        converted(
+                            rounds,
+                            delta,
+                            shuffle_gaussian::theorem_2(sigma, sample, users),
+                        )
+                    },
+                );
+            }
+            Participation::CheckIn(rate) => {
+                let rate = rate.highest();
+                self.add(
+                    "shuffle-gaussian pair, check-in",
+                    Standing::Conjectured,
+                    Some(WORST),
+                    || {
+                        converted(
+                            rounds,
+                            delta,
+                            shuffle_gaussian::pair(sigma, Crowd::CheckIn(users, rate)),
+                        )
+                    },
+                );
+                const WHY: &str = "false: takes the rate gamma where, given k check-ins, it is k/n";
+                self.add(
+                    "shuffle-gaussian equation 17",
+                    Standing::Refuted,
+                    Some(WHY),
+                    || {
+                        converted(
+                            rounds,
+                            delta,
+                            shuffle_gaussian::equation_17(sigma, users, rate)?,
+                        )
+                    },
+                );
+                self.add(
+                    "shuffle-gaussian Theorem 3",
+                    Standing::Refuted,
+                    Some(WHY),
+                    || {
+                        converted(
+                            rounds,
+                            delta,
+                            shuffle_gaussian::theorem_3(sigma, users, rate),
+                        )
+                    },
+                );
+                self.add(
+                    "shuffled-check-in Theorem 4",
+                    Standing::Proved,
+                    Some("for secure aggregation of vectors of norm 1: only the noisy sum is seen"),
+                    || {
+                        converted(
+                            rounds,
+                            delta,
+                            shuffled_check_in::distributed(users, rate, sigma)?,
+                        )
+                    },
+                );
+            }
+        }
+    }
+
+    /// The certified bracket.
+    fn ours(&mut self, plan: &Plan) -> Result<(), Error> {
+        let start = Instant::now();
+        let answer = account(plan)?.epsilon(Delta::new(self.delta)?)?;
+        let seconds = start.elapsed().as_secs_f64();
+        for bound in [&answer.upper, &answer.lower] {
+            self.entries.push(Comparison {
+                name: format!("shuffledp {}", bound.method),
+                side: bound.side,
+                standing: bound.standing,
+                epsilon: Ok(bound.value.value()),
+                order: None,
+                note: bound.attained_by.clone(),
+                seconds,
+                tightest: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// Sorted, the tightest marked, contradictions said.
+    fn finish(mut self) -> Vec<Comparison> {
+        let value = |entry: &Comparison| entry.epsilon.as_ref().copied().unwrap_or(f64::INFINITY);
+        let sure =
+            |entry: &Comparison| matches!(entry.standing, Standing::Certified | Standing::Proved);
+        // Secure aggregation is another system: its number does not compete.
+        let rival = |entry: &Comparison| {
+            sure(entry) && entry.epsilon.is_ok() && !entry.name.ends_with("Theorem 4")
+        };
+        let upper = self
+            .entries
+            .iter()
+            .filter(|entry| entry.side == Side::Upper && rival(entry))
+            .map(value)
+            .fold(f64::INFINITY, f64::min);
+        let lower = self
+            .entries
+            .iter()
+            .filter(|entry| entry.side == Side::Lower && rival(entry))
+            .map(value)
+            .fold(0.0, f64::max);
+        for entry in &mut self.entries {
+            let Ok(epsilon) = entry.epsilon else { continue };
+            entry.tightest = sure(entry)
+                && !entry.name.ends_with("Theorem 4")
+                && match entry.side {
+                    Side::Upper => epsilon == upper,
+                    Side::Lower => epsilon == lower,
+                };
+            if entry.side == Side::Upper && epsilon < lower {
+                let before = entry
+                    .note
+                    .take()
+                    .map_or(String::new(), |note| format!("{note}; "));
+                entry.note = Some(format!("{before}below the lower bound: false here"));
+            }
+        }
+        self.entries.sort_by(|a, b| {
+            (a.side == Side::Lower)
+                .cmp(&(b.side == Side::Lower))
+                .then(a.epsilon.is_err().cmp(&b.epsilon.is_err()))
+                .then(value(a).total_cmp(&value(b)))
+        });
+        self.entries
+    }
+}
+
+/// A Rényi curve over all rounds, as ε.
+fn converted(rounds: u64, delta: f64, curve: RdpCurve) -> Value {
+    let best = curve
+        .times(rounds)
+        .epsilon(delta)
+        .map_err(|error| Unmet(error.to_string()))?;
+    Ok((best.value, Some(best.order)))
+}
+
+/// δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ): the Gaussian mechanism exactly (Balle, Wang 2018).
+fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
+    let phi = |x: f64| 0.5 * erfc(-x / std::f64::consts::SQRT_2);
+    phi(0.5 * mu - epsilon / mu) - epsilon.exp() * phi(-0.5 * mu - epsilon / mu)
+}
+
+/// ε of μ-GDP at δ.
+fn gaussian_epsilon(mu: f64, delta: f64) -> f64 {
+    // z standard deviations out suffice: δ ≤ Φ(−z) at ε = μ²/2 + μz.
+    let limit = (0.5 * mu * mu + mu * 39.0).min(700.0);
+    solve(limit, delta, |epsilon| gaussian_delta(mu, epsilon)).unwrap_or(f64::INFINITY)
+}
+
+/// A Gaussian randomizer is (ε₀, δ₀)-LDP for every δ₀: the best of them through the clones.
+fn clones_of_gaussian(users: u64, sigma: f64, delta: f64) -> Result<f64, Unmet> {
+    let mut best = Err(Unmet(
+        "(e^epsilon + 1)(1 + e^-epsilon0/2) n delta0 < delta".into(),
+    ));
+    for step in 0..40 {
+        let delta0 = delta / users as f64 * 10f64.powf(-0.5 - 0.15 * f64::from(step));
+        let epsilon0 = gaussian_epsilon(1.0 / sigma, delta0);
+        if let Ok(epsilon) = feldman_2021::epsilon_approximate(users, epsilon0, delta0, delta) {
+            if best.as_ref().map_or(true, |known| epsilon < *known) {
+                best = Ok(epsilon);
+            }
+        } else if best.is_err() {
+            best = feldman_2021::epsilon_approximate(users, epsilon0, delta0, delta);
+        }
+    }
+    best
+}

@@ -1,0 +1,157 @@
+//! Rényi divergences of a plan: at every order an upper bound on any pair of datasets beside a pair that attains the lower one.
+//!
+//! Upper: the largest over the laws that together dominate a round (the same convex order that makes them dominate every δ makes them dominate every Rényi divergence), added over rounds. Lower: the largest over explicit adversaries, the same one
+//! in every round of a kind. For Gaussian noise: λ/(2σ²), the mechanism without its shuffler, above; the pair of [`crate::bounds::shuffle_gaussian`] below.
+//!
+//! Standing: proved; ordinary floating point. (Certified, from privacy-loss distributions: [`crate::Account::renyi`].)
+
+use crate::account::{attained_profiles, dominating_profiles};
+use crate::bound::{Answer, Bound, Numerics, Side, Standing};
+use crate::bounds::shuffle_gaussian::{self, Crowd};
+use crate::error::{Error, Parameter, within};
+use crate::mechanism::Mechanism;
+use crate::participation::Participation;
+use crate::plan::Plan;
+use crate::rdp::{LARGEST_ORDER, RdpCurve};
+use crate::round::Round;
+
+/// The curves of one kind of round.
+struct Kind {
+    times: f64,
+    upper: Vec<RdpCurve>,
+    upper_name: String,
+    lower: Vec<(RdpCurve, String, String)>,
+}
+
+/// Rényi divergences of a plan.
+pub struct Divergence {
+    kinds: Vec<Kind>,
+}
+
+impl Divergence {
+    /// Prepares the curves of a round or a plan.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Divergence, Mechanism, Round};
+    /// let divergence = Divergence::new(&Round::new(Mechanism::ldp(4.0)?, 10_000)?)?;
+    /// let answer = divergence.at(64.0)?;
+    /// assert!((answer.upper.value - 1.11905942).abs() < 1e-8);
+    /// assert!(answer.lower.value < answer.upper.value);
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn new(plan: impl Into<Plan>) -> Result<Self, Error> {
+        let kinds: Result<Vec<Kind>, Error> = plan
+            .into()
+            .rounds()
+            .iter()
+            .map(|(round, times)| Kind::new(round, *times as f64))
+            .collect();
+        Ok(Self { kinds: kinds? })
+    }
+
+    /// The two bounds at an order above 1.
+    pub fn at(&self, order: f64) -> Result<Answer<f64>, Error> {
+        within(
+            Parameter::Order,
+            order,
+            order > 1.0 && order <= LARGEST_ORDER,
+            "(1, 1e6]",
+        )?;
+        let (mut upper, mut lower) = (0.0, 0.0);
+        let (mut above, mut below, mut words) = (Vec::new(), Vec::new(), Vec::new());
+        for kind in &self.kinds {
+            upper += kind.times
+                * kind
+                    .upper
+                    .iter()
+                    .map(|curve| curve.at(order))
+                    .fold(0.0, f64::max);
+            above.push(kind.upper_name.clone());
+            let best = kind
+                .lower
+                .iter()
+                .map(|(curve, name, words)| (curve.at(order), name, words))
+                // Where a curve has no value it attains nothing.
+                .filter(|(value, ..)| value.is_finite())
+                .max_by(|a, b| a.0.total_cmp(&b.0));
+            if let Some((value, name, text)) = best {
+                lower += kind.times * value;
+                below.push(name.clone());
+                words.push(text.clone());
+            }
+        }
+        if lower > upper * (1.0 + 1e-9) {
+            return Err(Error::Contradiction { lower, upper });
+        }
+        let join = |mut parts: Vec<String>, by: &str| {
+            parts.dedup();
+            parts.join(by)
+        };
+        Ok(Answer {
+            upper: Bound {
+                value: upper,
+                side: Side::Upper,
+                standing: Standing::Proved,
+                method: format!("moments/{}", join(above, "+")),
+                attained_by: None,
+            },
+            lower: Bound {
+                value: lower.min(upper),
+                side: Side::Lower,
+                standing: Standing::Proved,
+                method: format!("moments/{}", join(below, "+")),
+                attained_by: Some(join(words, "; ")),
+            },
+            numerics: Numerics::Moments,
+        })
+    }
+}
+
+impl Kind {
+    fn new(round: &Round, times: f64) -> Result<Self, Error> {
+        if let Mechanism::Gaussian(sigma) = round.mechanism() {
+            return Self::gaussian(round, sigma.value(), times);
+        }
+        let (profiles, name) = dominating_profiles(round)?;
+        let curves = |profile: &crate::profile::Profile| -> Vec<RdpCurve> {
+            profile
+                .directions()
+                .iter()
+                .map(|&direction| profile.rdp(direction))
+                .collect()
+        };
+        let lower = attained_profiles(round)?
+            .iter()
+            .flat_map(|attained| {
+                curves(&attained.profile)
+                    .into_iter()
+                    .map(|curve| (curve, attained.name.clone(), attained.words.clone()))
+            })
+            .collect();
+        Ok(Self {
+            times,
+            upper: profiles.iter().flat_map(curves).collect(),
+            upper_name: name.to_owned(),
+            lower,
+        })
+    }
+
+    fn gaussian(round: &Round, sigma: f64, times: f64) -> Result<Self, Error> {
+        let users = round.honest();
+        let crowd = match round.participation() {
+            Participation::Everyone => Crowd::Everyone(users),
+            Participation::Sample(size) => Crowd::Sample(size, round.users()),
+            Participation::CheckIn(rate) => Crowd::CheckIn(users, rate.highest()),
+        };
+        Ok(Self {
+            times,
+            upper: vec![shuffle_gaussian::unshuffled(sigma)],
+            upper_name: "gaussian-unshuffled".into(),
+            lower: vec![(
+                shuffle_gaussian::pair(sigma, crowd),
+                "gaussian".into(),
+                "every other user holding one of the two values".into(),
+            )],
+        })
+    }
+}
