@@ -14,7 +14,7 @@ use crate::lower::{self, Adversary};
 use crate::mechanism::{Categories, Mechanism};
 use crate::participation::{Participation, Rate};
 use crate::plan::Plan;
-use crate::pld::{Pld, Resolution};
+use crate::pld::{Company, Pld, Resolution};
 use crate::profile::{Direction, FINE, Profile};
 use crate::round::Round;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -109,7 +109,7 @@ impl Priced {
         want: Want,
         accuracy: f64,
         ln_tail: f64,
-        rounds: f64,
+        company: Company,
     ) -> Result<Option<Pld>, Error> {
         let (profiles, side) = match want {
             Want::Dominating => (&self.dominating[..], Side::Upper),
@@ -121,7 +121,7 @@ impl Priced {
         if profiles[0].atoms().loss_limit() == 0.0 {
             return Ok(None);
         }
-        let resolution = Resolution::for_accuracy(profiles, side, accuracy, ln_tail, rounds);
+        let resolution = Resolution::for_accuracy(profiles, side, accuracy, ln_tail, company);
         // A panic elsewhere while the shelf was held leaves it as it was: entries are only ever added whole. It is not held while building, which uses all cores.
         let shelf = || self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |(kept, have, _): &&(Want, Resolution, Pld)| {
@@ -394,8 +394,10 @@ impl Account {
                 (lower, best) = (value, Some(strategy));
             }
         }
+        let most = upper.renyi(order);
+        ordered(lower, most)?;
         let numerics = self.numerics(&upper, DEEPEST)?;
-        Ok(self.answer(upper.renyi(order), lower, best, numerics))
+        Ok(self.answer(most, lower, best, numerics))
     }
 
     /// Mean and variance of the privacy loss of the dominating and of the best attained pair, as discretised.
@@ -413,6 +415,24 @@ impl Account {
 
     fn total(&self) -> f64 {
         self.rounds.iter().map(|(_, times)| *times as f64).sum()
+    }
+
+    /// All rounds together, as each of them sees them.
+    fn company(&self) -> Company {
+        // With few users the leading order overstates what a bounded loss can vary by.
+        let variance: f64 = self
+            .rounds
+            .iter()
+            .map(|(round, times)| {
+                let profile = &round.dominating[0];
+                let most = profile.loss_deviation().min(profile.atoms().loss_limit());
+                *times as f64 * most * most
+            })
+            .sum();
+        Company {
+            rounds: self.total(),
+            deviation: (variance / self.total()).sqrt(),
+        }
     }
 
     fn variance(&self) -> f64 {
@@ -440,7 +460,7 @@ impl Account {
     ) -> Result<Composition, Error> {
         let mut composition = Composition::new(side);
         for (kind, (round, times)) in self.rounds.iter().enumerate() {
-            if let Some(pld) = round.pld(want(kind), self.accuracy, tail, self.total())? {
+            if let Some(pld) = round.pld(want(kind), self.accuracy, tail, self.company())? {
                 // Distributions come from this account, on the side asked for.
                 let _ = composition.add(&pld, *times);
             }
@@ -491,7 +511,7 @@ impl Account {
     fn numerics(&self, upper: &Composition, tail: f64) -> Result<Numerics, Error> {
         let (mut step, mut points) = (f64::INFINITY, 0);
         for (round, _) in &self.rounds {
-            if let Some(pld) = round.pld(Want::Dominating, self.accuracy, tail, self.total())? {
+            if let Some(pld) = round.pld(Want::Dominating, self.accuracy, tail, self.company())? {
                 step = step.min(pld.losses().step());
                 points = points.max(pld.losses().points());
             }

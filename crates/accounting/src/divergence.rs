@@ -150,7 +150,7 @@ impl Kind {
             lower: vec![(
                 shuffle_gaussian::pair(sigma, crowd),
                 "gaussian".into(),
-                "every other user holding one of the two values".into(),
+                "Gaussian noise, every other user holding one of the two values".into(),
             )],
         })
     }

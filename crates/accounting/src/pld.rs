@@ -66,6 +66,15 @@ pub struct Resolution {
     pub values: Values,
 }
 
+/// The rounds that a round is composed with, itself among them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Company {
+    /// How many.
+    pub rounds: f64,
+    /// The standard deviation of the loss of one of them, on average (root mean square).
+    pub deviation: f64,
+}
+
 /// How to know a round's profile at all lattice points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Values {
@@ -76,13 +85,13 @@ pub enum Values {
 }
 
 impl Resolution {
-    /// A lattice on which one of about `rounds` rounds costs at most about `accuracy` of relative error in the composed ε. The first of `profiles` is the one that varies most.
+    /// A lattice on which one round, in this company, costs at most about `accuracy` of relative error in the composed ε. The first of `profiles` is the one that varies most.
     pub fn for_accuracy(
         profiles: &[Profile],
         side: Side,
         accuracy: f64,
         ln_tail: f64,
-        rounds: f64,
+        company: Company,
     ) -> Self {
         let profile = &profiles[0];
         let limit = profile.atoms().loss_limit();
@@ -100,6 +109,8 @@ impl Resolution {
         let points = POINTS * (3.2e-5 / accuracy).sqrt().max(1.0);
         // At least some hundred points up to the largest loss: with few users the deviation says little.
         let step = step.max(high / points).min(limit / 512.0);
+        // Beside rounds with far larger losses there is nothing to gain from a lattice finer than theirs.
+        let step = step.max(0.1 * company.deviation * (12.0 * accuracy).sqrt());
         let exponent = step.max(1e-250).log2().floor() as i32;
         if step < FINEST_COUNTED || !profiles.iter().all(|profile| countable(profile, ln_tail)) {
             return Self {
@@ -110,9 +121,12 @@ impl Resolution {
         }
         // Where outcomes go straight into cells the lattice may be as fine as the composition can well digest: not in few rounds, or where losses are few or nearly a lattice themselves,
         // because then the transform does not decay and has to be known at every node.
-        let digestible = rounds >= MANY_ROUNDS && profile.is_smooth();
+        let digestible = company.rounds >= MANY_ROUNDS && profile.is_smooth();
         let halvings = if side == Side::Upper && is_direct(profiles) && digestible {
-            (MOST_COUNTED * step / high).log2().floor().clamp(0.0, 5.0) as i32
+            (MOST_COUNTED * 2f64.powi(exponent) / high)
+                .log2()
+                .floor()
+                .clamp(0.0, 5.0) as i32
         } else {
             0
         };
@@ -164,12 +178,17 @@ impl Pld {
             })
         });
         if resolution.values == Values::Counted && is_direct(profiles) {
-            let cells = lattice.cells(&profiles[0], Direction::Forward, -last, last, resolution)?;
-            return Some(Self {
+            let mut cells =
+                lattice.cells(&profiles[0], Direction::Forward, -last, last, resolution)?;
+            lattice.within_limit(&mut cells, last, limit);
+            let infinite =
+                (cells.above.0 * (1.0 + cells.relative_error) + cells.dropped) * (1.0 + ROUNDING);
+            let losses = lattice.split(&cells, -last)?;
+            // What dominates a probability measure has no less mass.
+            return (losses.mass() + infinite >= 1.0).then(|| Self {
                 side: Side::Upper,
-                infinite: (cells.above.0 * (1.0 + cells.relative_error) + cells.dropped)
-                    * (1.0 + ROUNDING),
-                losses: Arc::new(lattice.split(&cells, -last)?),
+                infinite,
+                losses: Arc::new(losses),
                 loss_limit: limit,
             });
         }
@@ -386,8 +405,14 @@ impl Lattice {
     ) -> Option<Vec<(f64, f64)>> {
         match resolution.values {
             Values::Counted => {
-                let cells = self.cells(profile, direction, 0, last, resolution)?;
-                Some(self.sums(&cells))
+                let limit = profile.atoms().loss_limit();
+                let mut cells = self.cells(profile, direction, 0, last, resolution)?;
+                self.within_limit(&mut cells, last, limit);
+                let mut values = self.sums(&cells);
+                if self.loss(last) >= limit {
+                    values[last as usize] = (0.0, cells.dropped);
+                }
+                Some(values)
             }
             Values::Evaluated(accuracy) => Some(parallel(last, |i| {
                 let ln = profile.ln_delta_in(direction, self.loss(i), accuracy);
@@ -417,6 +442,14 @@ impl Lattice {
             shift,
         }
         .cells(self.step, (first, last), resolution.ln_tail - MARGIN)
+    }
+
+    /// No ratio exceeds e^limit: what rounding up put beyond a last node that is no less than that belongs on it.
+    fn within_limit(&self, cells: &mut Cells, last: i64, limit: f64) {
+        if self.loss(last) >= limit {
+            cells.above.1 += cells.above.0 * exp(-self.loss(last)) * (1.0 + ROUNDING);
+            cells.above.0 = 0.0;
+        }
     }
 
     /// h at the lattice points from the ratios above them, as sums of positive terms: h(αᵢ) = h(αᵢ₊₁) + (αᵢ₊₁ − αᵢ) P_Q[Λ ≥ αᵢ₊₁] + rise of the cell.

@@ -10,12 +10,20 @@ use common::{Dice, Part, extremal_channel, golden, hockey_stick, kary, multisets
 use proptest::prelude::*;
 use shuffledp_accounting::atoms::Atoms;
 use shuffledp_accounting::compose::Composition;
-use shuffledp_accounting::pld::{Pld, Resolution};
+use shuffledp_accounting::pld::{Company, Pld, Resolution};
 use shuffledp_accounting::profile::{Direction, Profile};
 use shuffledp_accounting::{
     Accountant, Answer, Delta, Epsilon, Mechanism, Plan, Round, Side, account,
 };
 use std::collections::BTreeMap;
+
+/// So many rounds of one kind.
+fn alone(profile: &Profile, rounds: f64) -> Company {
+    Company {
+        rounds,
+        deviation: profile.loss_deviation(),
+    }
+}
 
 fn ldp(epsilon0: f64, users: u64) -> Round {
     Round::new(Mechanism::ldp(epsilon0).unwrap(), users).unwrap()
@@ -209,7 +217,9 @@ fn one_round_composed_is_the_profile() {
     for users in [50, 10_000, 1_000_000] {
         let profile = Profile::new(Atoms::ldp(local).unwrap(), users);
         let profiles = std::slice::from_ref(&profile);
-        let fine = |side| Resolution::for_accuracy(profiles, side, 2e-7, (1e-12f64).ln(), 1.0);
+        let fine = |side| {
+            Resolution::for_accuracy(profiles, side, 2e-7, (1e-12f64).ln(), alone(&profile, 1.0))
+        };
         let above = Pld::pessimistic(profiles, fine(Side::Upper)).unwrap();
         let below = Pld::optimistic(&profile, Direction::Forward, fine(Side::Lower)).unwrap();
         let mut upper = Composition::new(Side::Upper);
@@ -368,7 +378,8 @@ fn tiny_deltas_keep_their_digits() {
     };
     let profile = Profile::new(Atoms::kary_third(k, local).unwrap(), 2);
     let profiles = std::slice::from_ref(&profile);
-    let fine = |side| Resolution::for_accuracy(profiles, side, 1e-7, -735.0, 100.0);
+    let fine =
+        |side| Resolution::for_accuracy(profiles, side, 1e-7, -735.0, alone(&profile, 100.0));
     let above = Pld::pessimistic(profiles, fine(Side::Upper)).unwrap();
     // Tangents follow a law of five losses to first order only.
     let finer = Resolution {

@@ -224,7 +224,7 @@ fn inputs_that_are_all_but_the_same() {
 fn an_optimistic_distribution_ends_where_the_loss_does() {
     use shuffledp_accounting::atoms::Atoms;
     use shuffledp_accounting::compose::Composition;
-    use shuffledp_accounting::pld::{Pld, Resolution};
+    use shuffledp_accounting::pld::{Company, Pld, Resolution};
     use shuffledp_accounting::profile::{Direction, Profile};
     // One of four users sampled; forwards the loss of a round is at most ln(4/3), and ln(1/0.775).
     for (atoms, largest) in [
@@ -243,7 +243,11 @@ fn an_optimistic_distribution_ends_where_the_loss_does() {
     ] {
         let profile = Profile::sampled(Atoms::new(&atoms).unwrap(), 4, 1);
         let profiles = std::slice::from_ref(&profile);
-        let resolution = Resolution::for_accuracy(profiles, Side::Lower, 2e-5, -735.0, 20.0);
+        let company = Company {
+            rounds: 20.0,
+            deviation: profile.loss_deviation(),
+        };
+        let resolution = Resolution::for_accuracy(profiles, Side::Lower, 2e-5, -735.0, company);
         for times in [1u64, 2, 20] {
             let mut lower = Composition::new(Side::Lower);
             if let Some(below) = Pld::optimistic(&profile, Direction::Forward, resolution) {
@@ -278,4 +282,104 @@ fn the_trade_off_function_of_an_asymmetric_pair() {
     let plan = Plan::new(round.check_in(1e-4).unwrap(), 2).unwrap();
     let answer = account(plan).unwrap().type_two_error(1e-10).unwrap();
     assert!(answer.lower.value >= 0.99999888, "{answer:?}");
+}
+
+#[test]
+fn tiny_losses_keep_their_mass_over_many_rounds() {
+    // The exact law of three users of Theorem S in 50 digits, composed by the central limit theorem (skewness 2e-8).
+    let round = ldp(0.00011992454528808594, 3);
+    for (times, at, truth) in [
+        (1_000_000, 0.15, 4.0098202e-4),
+        (10_000_000, 0.5, 1.0748947e-3),
+        (100_000_000, 1.5, 7.5092596e-3),
+        (1_000_000_000, 5.0, 0.063151679),
+    ] {
+        let plan = Plan::new(round.clone(), times).unwrap();
+        let answer = account(&plan)
+            .unwrap()
+            .delta(Epsilon::new(at).unwrap())
+            .unwrap();
+        let (lower, upper) = (answer.lower.value.value(), answer.upper.value.value());
+        assert!(
+            lower <= truth && truth <= upper && upper <= 1.01 * truth,
+            "{times}: {lower} {truth} {upper}"
+        );
+    }
+    // Rényi divergences of two rounds, by direct enumeration.
+    let kary = |k, epsilon0, users| {
+        Round::new(Mechanism::kary_response(k, epsilon0).unwrap(), users).unwrap()
+    };
+    for (round, order, truth) in [
+        (ldp(0.001198197012780908, 2), 1.000002, 7.180e-7),
+        (kary(2, 0.001, 4).sample(1).unwrap(), 2.0, 1.25046870e-7),
+        (kary(3, 0.0009753142157367901, 6), 1.5, 1.5863846e-7),
+        (
+            kary(1000, 0.27970024112905023, 6).sample(1).unwrap(),
+            1.5,
+            8.45305338e-6,
+        ),
+    ] {
+        let answer = account(Plan::new(round, 2).unwrap())
+            .unwrap()
+            .renyi(order)
+            .unwrap();
+        let (lower, upper) = (answer.lower.value, answer.upper.value);
+        assert!(
+            upper >= truth * (1.0 - 1e-3) && lower <= truth * 1.001 && upper >= lower,
+            "{order}: {lower} {truth} {upper}"
+        );
+    }
+}
+
+#[test]
+fn the_largest_loss_is_not_an_infinite_one() {
+    let composed = |round: &Round, times: u64, delta: f64| {
+        let plan = Plan::new(round.clone(), times).unwrap();
+        let answer = account(&plan)
+            .unwrap()
+            .epsilon(Delta::new(delta).unwrap())
+            .unwrap();
+        (answer.lower.value.value(), answer.upper.value.value())
+    };
+    // ε₀ on the lattice and just off it; a tail of 1e-60 with a fine lattice.
+    for (epsilon0, users, times, delta, most) in [
+        (1.0, 3, 1000, 1e-12, 410.0),
+        (1.0, 10, 100_000, 1e-12, 9200.0),
+        (0.5, 5, 100_000, 1e-10, 3740.0),
+        (1.6, 10_000, 40, 1e-60, 2.36),
+        (1.7, 10_000, 40, 1e-36, 2.3),
+    ] {
+        let (lower, upper) = composed(&ldp(epsilon0, users), times, delta);
+        assert!(
+            lower <= upper && upper <= most,
+            "{epsilon0} {users} {times}: {lower} {upper}"
+        );
+    }
+    let ranged = ldp(0.50001, 5).check_in_between(0.5, 0.6).unwrap();
+    let (lower, upper) = composed(&ranged, 100_000, 1e-11);
+    assert!(lower > 1900.0 && upper < 2700.0, "{lower} {upper}");
+    let matrix = Mechanism::Matrix(Channel::new(vec![vec![0.5, 0.5], vec![0.6, 0.4]]).unwrap());
+    let (lower, upper) = composed(&Round::new(matrix, 100).unwrap(), 50, 1e-60);
+    assert!(lower > 2.3 && upper < 2.6, "{lower} {upper}");
+}
+
+#[test]
+fn rounds_of_very_different_size_compose() {
+    let plan = Plan::new(ldp(1.0, 1000), 1)
+        .unwrap()
+        .then(ldp(1e-6, 1_000_000), 1)
+        .unwrap();
+    let alone = account(&ldp(1.0, 1000))
+        .unwrap()
+        .epsilon(Delta::new(1e-6).unwrap())
+        .unwrap();
+    let both = account(&plan)
+        .unwrap()
+        .epsilon(Delta::new(1e-6).unwrap())
+        .unwrap();
+    let (alone, both) = (alone.upper.value.value(), both.upper.value.value());
+    assert!(
+        both >= alone * (1.0 - 1e-5) && both <= alone * 1.01,
+        "{alone} {both}"
+    );
 }

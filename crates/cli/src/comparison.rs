@@ -40,42 +40,53 @@ fn table(question: &Question, delta: Delta, entries: &[Comparison]) -> String {
     table
         .load_style(STYLE)
         .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header([
-            "", "epsilon", "side", "standing", "order", "time", "bound", "",
-        ]);
+        .set_header(["", "epsilon", "side", "standing", "order", "time", "bound"]);
+    let mut notes: Vec<&str> = Vec::new();
     let mut unmet = String::new();
     for entry in entries {
-        let Ok(epsilon) = &entry.epsilon else {
-            continue;
+        let epsilon = match &entry.epsilon {
+            Ok(epsilon) => *epsilon,
+            Err(condition) => {
+                unmet += &format!("  {} needs {condition}\n", entry.name);
+                continue;
+            }
         };
+        let mut name = entry.name.clone();
+        if let Some(note) = &entry.note {
+            let known = notes.iter().position(|known| known == note);
+            let index = known.unwrap_or_else(|| {
+                notes.push(note);
+                notes.len() - 1
+            });
+            name += &format!(" [{}]", index + 1);
+        }
         table.add_row([
             if entry.tightest { "*" } else { "" }.to_owned(),
-            rounded(*epsilon, entry.side),
+            rounded(epsilon, entry.side),
             entry.side.to_string(),
             entry.standing.to_string(),
             entry
                 .order
                 .map_or(String::new(), |order| format!("{order:.0}")),
             seconds(entry.seconds),
-            entry.name.clone(),
-            entry.note.clone().unwrap_or_default(),
+            name,
         ]);
     }
-    for entry in entries {
-        if let Err(condition) = &entry.epsilon {
-            unmet += &format!("\n  {}: needs {condition}", entry.name);
-        }
-    }
-    if !unmet.is_empty() {
-        unmet = format!("\nNot applicable here:{unmet}\n");
-    }
-    format!(
+    let mut text = format!(
         "{} At delta = {}:\n\n{}\n\n\
-         *: the tightest that is certified or proved. Several rounds: guarantees (epsilon, delta) are composed by kairouz-2015, Renyi curves converted at the order shown.\n{unmet}",
+         *: the tightest of its side that is certified or proved. Order: the Renyi order that gave the number.\n\
+         Several rounds: guarantees (epsilon, delta) of one round are composed by kairouz-2015.\n",
         question.sentence,
         plain(delta.value()),
         table.trim_fmt()
-    )
+    );
+    for (i, note) in notes.iter().enumerate() {
+        text += &format!("[{}] {note}.\n", i + 1);
+    }
+    if !unmet.is_empty() {
+        text += &format!("\nNot applicable here:\n{unmet}");
+    }
+    text
 }
 
 fn json_object(question: &Question, delta: Delta, entries: &[Comparison]) -> String {

@@ -75,13 +75,16 @@ fn table(sentence: &str, answers: &[(f64, Answer<f64>)]) -> String {
             answer.lower.method.clone(),
         ]);
     }
-    let attained = answers
-        .first()
-        .and_then(|(_, answer)| answer.lower.attained_by.clone())
-        .filter(|words| !words.is_empty())
-        .map_or(String::new(), |words| {
-            format!("\nLower: attained by {words}.")
-        });
+    let mut attained = String::new();
+    let mut named: Vec<&str> = Vec::new();
+    for (_, answer) in answers {
+        let method = answer.lower.method.as_str();
+        let words = answer.lower.attained_by.as_ref();
+        if let Some(words) = words.filter(|_| !named.contains(&method)) {
+            attained += &format!("\nLower, {method}: {words}.");
+            named.push(method);
+        }
+    }
     format!(
         "{sentence} Renyi divergences (standing: proved, in ordinary floating point):\n\n{}\n\n\
          Upper: no two datasets that differ in one user's value have a larger divergence.{attained}\n",

@@ -208,34 +208,23 @@ impl Words {
         };
         query.insert("randomizer".into(), json!(name));
         let given = [
-            (
-                "--k",
-                &self.k,
-                "the number of categories (at least 2)",
-                "krr",
-            ),
-            (
-                "--epsilon0",
-                &self.epsilon0,
-                "the local guarantee",
-                "randomizers with a local epsilon",
-            ),
-            ("--delta0", &self.delta0, "the local delta", "approx-ldp"),
+            ("--k", &self.k, "the number of categories (at least 2)"),
+            ("--epsilon0", &self.epsilon0, "the local guarantee"),
+            ("--delta0", &self.delta0, "the local delta"),
             (
                 "--sigma",
                 &self.sigma,
                 "the standard deviation of the noise",
-                "gaussian",
             ),
         ];
-        for (flag, value, what, whose) in given {
+        for (flag, value, what) in given {
             match (own.contains(&flag), value) {
                 (true, None) => {
                     let message = format!("--randomizer {name} needs {flag}, {what}");
                     return Err(Failure::words(flag, message));
                 }
                 (false, Some(value)) => {
-                    let message = format!("{flag} {value} is only for --randomizer {whose}");
+                    let message = format!("{flag} {value} is not for --randomizer {name}");
                     return Err(Failure::words(flag, message));
                 }
                 _ => {}

@@ -40,6 +40,8 @@ const MINOR_SHARE: f64 = 1e-2;
 const LEAF: f64 = 8.0;
 /// Work limit: past it the smoothing is made coarser instead (the enclosure grows, and stays one).
 const MOST_NODES: f64 = 131_072.0;
+/// Work limit on a lattice, in nodes that have to be evaluated: past it nothing is known but Chernoff's bound.
+const MOST_EVALUATED: f64 = 4_000_000.0;
 
 /// The function whose expectation is wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -173,6 +175,11 @@ pub trait Line {
 
     /// An upper bound on the total mass e^{K(0)}.
     fn mass(&self) -> f64;
+
+    /// How many nodes are worth evaluating.
+    fn most_nodes(&self) -> f64 {
+        f64::INFINITY
+    }
 
     /// The nodes will be at multiples of `step`, at most `last` times it. For a line that is faster when it knows.
     fn announce(&self, _step: f64, _last: f64) {}
@@ -348,7 +355,11 @@ impl<'a, L: Line> Integral<'a, L> {
 
     /// Nodes `first` to `last`, skipping what is certainly negligible.
     fn add_block(&self, rule: &Rule, first: f64, last: f64, tally: &mut Tally) {
-        if first > last {
+        if first > last || tally.error == f64::INFINITY {
+            return;
+        }
+        if tally.nodes > self.line.most_nodes().min(MOST_EVALUATED) {
+            tally.error = f64::INFINITY;
             return;
         }
         let c = self.saddle.c;

@@ -713,6 +713,20 @@ impl Line for SumLine<'_, '_> {
         }
     }
 
+    fn most_nodes(&self) -> f64 {
+        if self.table.borrow().is_some() {
+            return f64::INFINITY;
+        }
+        // Each is a sum over all points.
+        let points: usize = self
+            .prepared
+            .parts
+            .iter()
+            .map(|part| part.weights.len())
+            .sum();
+        2e9 / points as f64
+    }
+
     fn cumulant(&self, b: f64) -> f64 {
         let known = self
             .prepared

@@ -19,7 +19,7 @@
 
 use crate::laplace::ROUNDING;
 use crate::multinomial;
-use crate::special::{exp, ln};
+use crate::special::{exp, expm1, ln};
 use crate::window::{Window, rough_width};
 
 /// One value of (P, Q), with its probability. P = 0 exactly where Q = 0.
@@ -69,7 +69,13 @@ impl PairSum<'_> {
     pub fn outcomes(&self, ln_dropped: f64) -> f64 {
         let mut widths: Vec<f64> = self
             .present()
-            .map(|atom| rough_width(self.count as f64, atom.weight, -ln_dropped))
+            .map(|atom| {
+                let (count, budget) = (self.count as f64, -ln_dropped);
+                // Rare atoms are Poisson, whose tail is longer than a Gaussian's.
+                let mean = (count * atom.weight).max(1e-300);
+                let rare = budget / (std::f64::consts::E + budget / mean).ln();
+                (rough_width(count, atom.weight, budget) + rare).min(count + 1.0)
+            })
             .collect();
         widths.sort_by(f64::total_cmp);
         // One of the counts follows from the others.
@@ -118,6 +124,7 @@ impl PairSum<'_> {
             outer: order,
             inner,
             per_step: 1.0 / step,
+            width: expm1(step),
             first: first as f64,
             total: self.count as f64 + self.shift,
             negligible: exp(ln_dropped),
@@ -153,6 +160,8 @@ struct Walk<'a> {
     /// 1/h, and the index of the first node.
     per_step: f64,
     first: f64,
+    /// e^h − 1.
+    width: f64,
     /// n.
     total: f64,
     negligible: f64,
@@ -254,7 +263,12 @@ impl Walk<'_> {
         if b <= 0.0 {
             return;
         }
-        let ratio = a / b * (1.0 + 0.5 * Cells::SHIFT);
+        // A ratio of one is one: most outcomes with few reports have it.
+        let ratio = if a == b {
+            1.0
+        } else {
+            a / b * (1.0 + 0.5 * Cells::SHIFT)
+        };
         let mass = weight * b;
         let nodes = &self.nodes;
         let last = nodes.len() - 1;
@@ -275,7 +289,8 @@ impl Walk<'_> {
             }
             let inside = &mut self.cells.inside[cell];
             inside.0 += mass * (ratio - nodes[cell]);
-            inside.1 += mass * (nodes[cell + 1] - ratio);
+            // The width of the cell from its lower node alone: two nodes rounded apart would lose or make mass, a part ε/h of it.
+            inside.1 += mass * (nodes[cell] * self.width - (ratio - nodes[cell])).max(0.0);
         }
     }
 }

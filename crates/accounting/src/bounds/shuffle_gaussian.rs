@@ -279,7 +279,7 @@ pub fn reverse(sigma: f64, users: u64) -> RdpCurve {
             let mut i = 1.0;
             loop {
                 let term = exponent(peak + direction * i * step) - height;
-                if !(term > -45.0) {
+                if term.is_nan() || term <= -45.0 {
                     break;
                 }
                 sum += term.exp();
