@@ -1,7 +1,9 @@
 //! The time of one answer, upper and lower bound together, at every size.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use shuffledp_accounting::{Delta, Error, Mechanism, Plan, Round, account};
+use shuffledp_accounting::bounds::girgis_2021;
+use shuffledp_accounting::bounds::shuffle_gaussian::{self, Crowd};
+use shuffledp_accounting::{Delta, Divergence, Error, Mechanism, Plan, Round, account, compare};
 use std::hint::black_box;
 
 fn answer(plan: &Plan, delta: f64) -> Result<f64, Error> {
@@ -78,9 +80,67 @@ fn measure(criterion: &mut Criterion, name: &str, plan: Result<Plan, Error>, del
     });
 }
 
+/// Rényi order 10,000 at a million million users, tables built anew each time.
+fn large_orders(criterion: &mut Criterion) {
+    let users = 1_000_000_000_000;
+    let order = 10_000.0;
+    let mut group = criterion.benchmark_group("order 1e4 at n=1e12");
+    group.sample_size(10);
+    group.bench_function("shuffle-gaussian Theorem 1", |bencher| {
+        bencher.iter(|| black_box(shuffle_gaussian::pair(1.0, Crowd::Everyone(users)).at(order)));
+    });
+    group.bench_function("shuffle-gaussian Theorem 2", |bencher| {
+        let curve = || shuffle_gaussian::theorem_2(5.0, 1_000_000_000, users);
+        bencher.iter(|| black_box(curve().at(order)));
+    });
+    group.bench_function("girgis-2021 NeurIPS Theorem 1", |bencher| {
+        let curve = || girgis_2021::sampled_upper(users, 1_000_000_000, 1.0);
+        bencher.iter(|| black_box(curve().at(order)));
+    });
+    let round = Mechanism::ldp(4.0).and_then(|mechanism| Round::new(mechanism, users));
+    let divergence = round.and_then(|round| Divergence::new(&round));
+    match divergence {
+        Ok(divergence) => {
+            group.bench_function("moments of the atoms", |bencher| {
+                bencher.iter(|| black_box(divergence.at(order).map(|answer| answer.upper.value)));
+            });
+        }
+        Err(error) => eprintln!("skipped: {error}"),
+    }
+    group.finish();
+}
+
+/// The whole table of published bounds.
+fn comparison(criterion: &mut Criterion) {
+    let round = || Mechanism::ldp(2.0).and_then(|mechanism| Round::new(mechanism, 1_000_000));
+    let cases = [
+        ("everybody", round()),
+        ("1000 sampled", round().and_then(|round| round.sample(1000))),
+        (
+            "check-in 1e-3",
+            round().and_then(|round| round.check_in(1e-3)),
+        ),
+    ];
+    let mut group = criterion.benchmark_group("compare n=1e6, T=1e4");
+    group.sample_size(10);
+    for (name, round) in cases {
+        match (round, Delta::new(1e-8)) {
+            (Ok(round), Ok(delta)) => {
+                group.bench_function(name, |bencher| {
+                    bencher.iter(|| {
+                        black_box(compare(&round, 10_000, delta).map(|table| table.len()))
+                    });
+                });
+            }
+            _ => eprintln!("skipped: {name}"),
+        }
+    }
+    group.finish();
+}
+
 criterion_group!(
     name = benches;
     config = Criterion::default().sample_size(20);
-    targets = epsilon, composed_epsilon
+    targets = epsilon, composed_epsilon, large_orders, comparison
 );
 criterion_main!(benches);

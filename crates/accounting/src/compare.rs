@@ -260,7 +260,7 @@ impl Table {
                         converted(
                             rounds,
                             delta,
-                            wang_2019::sampled(base, rate, epsilon0, 4096),
+                            wang_2019::sampled(base, rate, epsilon0, 20_000),
                         )
                     },
                 );

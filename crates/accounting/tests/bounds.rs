@@ -645,6 +645,28 @@ fn orders_in_the_thousands_at_any_number_of_users() {
             girgis_2021::sampled_upper(users, 1_000_000_000, 1.0),
         ),
         (
+            "girgis + wang",
+            wang_2019::sampled(
+                girgis_2021::shuffle_upper(1_000_000_000, 1.0),
+                1e-3,
+                1.0,
+                20_000,
+            ),
+        ),
+        ("gaussian, reverse", shuffle_gaussian::reverse(1.0, users)),
+        (
+            "gaussian, sampled",
+            shuffle_gaussian::pair(5.0, Crowd::Sample(1_000_000_000, users)),
+        ),
+        (
+            "gaussian Theorem 2",
+            shuffle_gaussian::theorem_2(5.0, 1_000_000_000, users),
+        ),
+        (
+            "distributed",
+            shuffled_check_in::distributed(users, 1e-3, 5.0).unwrap(),
+        ),
+        (
             "girgis sampled lower",
             girgis_2021::sampled_lower(users, 1_000_000_000, local(1.0)).unwrap(),
         ),

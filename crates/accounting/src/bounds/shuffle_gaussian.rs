@@ -304,7 +304,7 @@ pub fn theorem_2(sigma: f64, sample: u64, users: u64) -> RdpCurve {
         pair(sigma, Crowd::Everyone(sample)),
         rate,
         f64::INFINITY,
-        4096,
+        LARGEST,
     )
 }
 

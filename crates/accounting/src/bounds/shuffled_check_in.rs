@@ -17,7 +17,7 @@
 //! | [`approach_1`], [`approach_2`], [`baseline`] | upper | refuted: Lemma 1 is the converse (the largest Rényi divergence that still *implies* (ε, δ)-DP) read backwards; releasing the data with probability δ is (0, δ)-DP and has infinite divergence |
 //! | [`distributed`], Theorem 4, with the term of no check-in, (1−γ)ⁿ | upper, for secure aggregation | proved |
 
-use super::{Unmet, balle_2018, feldman_2021, ln_choose, ln_sum_exp, require, wang_2019};
+use super::{Unmet, balle_2018, feldman_2021, ln_sum_exp, require, wang_2019};
 use crate::rdp::{Orders, RdpCurve};
 use shuffledp_numerics::binomial::Binomial;
 use std::sync::Mutex;
@@ -229,16 +229,29 @@ pub fn distributed(users: u64, rate: f64, sigma: f64) -> Result<RdpCurve, Unmet>
         delta1: 0.0,
     };
     let n = users as f64;
-    let one = move |m: u64, order: f64| {
-        let (m, gamma) = (m as f64, m as f64 / n);
-        let s = 1.0 / (m * sigma * sigma);
-        let second = (4.0 * (4.0 * s).exp_m1()).min(2.0 * (4.0 * s).exp());
-        let mut terms = vec![2.0 * gamma.ln() + ln_choose(order, 2.0) + second.ln()];
-        for j in 3..=order as u64 {
-            let j = j as f64;
-            terms.push(2f64.ln() + j * gamma.ln() + ln_choose(order, j) + 2.0 * j * (j - 1.0) * s);
-        }
-        super::ln_1p_exp(ln_sum_exp(&terms)) / (order - 1.0)
-    };
-    Ok(setting.mixture(one, 512))
+    let counts = setting.counts();
+    Ok(RdpCurve::new(Orders::Integers(20_000), move |order| {
+        let ln_choose: Vec<f64> = (0..=order as u64)
+            .map(|j| super::ln_choose(order, j as f64))
+            .collect();
+        let mut terms = vec![0.0; order as usize - 1];
+        let all: Vec<f64> = counts
+            .iter()
+            .map(|&(m, ln_pmf)| {
+                if m == 0 {
+                    return ln_pmf;
+                }
+                let (m, ln_gamma) = (m as f64, (m as f64 / n).ln());
+                let s = 1.0 / (m * sigma * sigma);
+                let second = (4.0 * (4.0 * s).exp_m1()).min(2.0 * (4.0 * s).exp());
+                terms[0] = 2.0 * ln_gamma + ln_choose[2] + second.ln();
+                for (j, term) in terms.iter_mut().enumerate().skip(1) {
+                    let (c, j) = (ln_choose[j + 2], (j + 2) as f64);
+                    *term = std::f64::consts::LN_2 + j * ln_gamma + c + 2.0 * j * (j - 1.0) * s;
+                }
+                ln_pmf + super::ln_1p_exp(ln_sum_exp(&terms))
+            })
+            .collect();
+        (ln_sum_exp(&all) / (order - 1.0)).max(0.0)
+    }))
 }
