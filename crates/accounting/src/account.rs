@@ -203,6 +203,8 @@ fn dominating_atoms(round: &Round) -> Result<Vec<Atoms>, Error> {
         {
             Ok(vec![Atoms::ldp_adaptive(*epsilon0)?])
         }
+        Mechanism::Oracle(oracle) if adaptive => Ok(vec![Atoms::ldp_adaptive(oracle.epsilon0())?]),
+        Mechanism::Oracle(oracle) => oracle.blankets(),
         Mechanism::Ldp(epsilon0) => Ok(vec![Atoms::ldp(*epsilon0)?]),
         Mechanism::BinaryResponse(epsilon0) => {
             Ok(vec![Atoms::kary_blanket(Categories::TWO, *epsilon0)?])
@@ -237,15 +239,19 @@ fn dominating_with(atoms: Atoms, participation: Participation) -> Result<Vec<Ato
     }
 }
 
-/// Laws that are attained under check-in: everybody at one end of the range.
+/// Laws that are attained under check-in: user 1 at one end of the range, all others at one.
 fn attained_with(atoms: Atoms, participation: Participation) -> Result<Vec<Atoms>, Error> {
     match participation {
         Participation::Everyone | Participation::Sample(_) => Ok(vec![atoms]),
-        Participation::CheckIn(rate) => rate
-            .ends()
-            .into_iter()
-            .map(|end| atoms.check_in(Rate::exactly(end)?, end))
-            .collect(),
+        Participation::CheckIn(rate) => {
+            let mut all = Vec::new();
+            for others in rate.ends() {
+                for own in rate.ends() {
+                    all.push(atoms.check_in(Rate::exactly(others)?, own)?);
+                }
+            }
+            Ok(all)
+        }
     }
 }
 

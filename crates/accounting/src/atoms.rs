@@ -75,6 +75,11 @@ impl Atom {
         }
     }
 
+    /// P and Q with their difference known to full relative accuracy, from a module that derives them.
+    pub(crate) fn of(weight: f64, p: f64, q: f64, difference: f64) -> Self {
+        Self::with_difference(weight, p, q, difference)
+    }
+
     fn mirrored(self) -> Self {
         Self {
             p: self.q,
@@ -97,6 +102,11 @@ impl Atom {
     /// Q.
     pub fn q(&self) -> f64 {
         self.q
+    }
+
+    /// P − Q, known better than by subtracting.
+    pub(crate) fn difference(&self) -> f64 {
+        self.difference
     }
 }
 
@@ -177,6 +187,11 @@ impl Atoms {
             atoms,
             loss_limit,
         })
+    }
+
+    /// A law of a randomizer whose likelihood ratios are within [1/E, E].
+    pub(crate) fn of_epsilon0(atoms: Vec<Atom>, epsilon0: LocalEpsilon) -> Result<Self, Error> {
+        Self::checked(atoms, Some(epsilon0.value()))
     }
 
     /// Theorem S: dominates the shuffle of any ε₀-LDP randomizers.
@@ -319,7 +334,7 @@ impl Atoms {
         Self::checked(atoms, None)
     }
 
-    /// The same, when each user takes part with a probability in `rate`, and user 1 with probability `own`, one of its ends.
+    /// The same, when each user takes part with a probability in `rate`, and user 1 with probability `own`. Exact where all others have one rate.
     ///
     /// Absence is an output like any other: with every rate equal to g, every π is multiplied by g and absence is the atom (1−g; 1; 1). With rates in [lo, hi] and user 1
     /// at g₁: π·lo with P and Q times g₁/lo, and (1−hi) with P = Q = (1−g₁)/(1−hi). X is affine in g₁, so δ is convex in it and the ends are the worst.
@@ -329,7 +344,7 @@ impl Atoms {
             return Ok(self.clone());
         }
         let scale = own / lowest;
-        let absent = if lowest == highest {
+        let absent = if own == highest {
             1.0
         } else {
             (1.0 - own) / (1.0 - highest)

@@ -16,7 +16,7 @@ use crate::bounds::{
 };
 use crate::error::{Error, Parameter, within};
 use crate::mechanism::{LocalEpsilon, Mechanism};
-use crate::participation::Participation;
+use crate::participation::{Participation, Rate};
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::rdp::RdpCurve;
@@ -73,6 +73,7 @@ pub fn compare(round: &Round, rounds: u64, delta: Delta) -> Result<Vec<Compariso
         Mechanism::Ldp(epsilon0) => table.local(round, *epsilon0, None)?,
         Mechanism::BinaryResponse(epsilon0) => table.local(round, *epsilon0, Some(2))?,
         Mechanism::KaryResponse(k, epsilon0) => table.local(round, *epsilon0, Some(k.value()))?,
+        Mechanism::Oracle(oracle) => table.local(round, oracle.epsilon0(), None)?,
         Mechanism::ApproximateLdp(epsilon0, delta0) => {
             table.approximate(round, epsilon0.value(), delta0.value());
         }
@@ -283,9 +284,12 @@ impl Table {
                     },
                 );
             }
-            Participation::CheckIn(rate) => {
-                let rate = rate.highest();
-                let first_cut = |delta| shuffled_check_in::first_cut(users, rate, epsilon0, delta);
+            Participation::CheckIn(range) => {
+                let rate = range.highest();
+                let first_cut = |delta| {
+                    one_rate(range)?;
+                    shuffled_check_in::first_cut(users, rate, epsilon0, delta)
+                };
                 let value = self.composed(first_cut);
                 self.add(
                     "shuffled-check-in Theorem 1, corrected",
@@ -313,13 +317,19 @@ impl Table {
                     "shuffled-check-in Approach 1",
                     Standing::Refuted,
                     why,
-                    || converted(rounds, delta, shuffled_check_in::approach_1(setting)),
+                    || {
+                        one_rate(range)?;
+                        converted(rounds, delta, shuffled_check_in::approach_1(setting))
+                    },
                 );
                 self.add(
                     "shuffled-check-in Approach 2",
                     Standing::Refuted,
                     why,
-                    || converted(rounds, delta, shuffled_check_in::approach_2(setting)),
+                    || {
+                        one_rate(range)?;
+                        converted(rounds, delta, shuffled_check_in::approach_2(setting))
+                    },
                 );
             }
         }
@@ -425,11 +435,15 @@ impl Table {
     fn moments(&mut self, round: &Round) -> Result<(), Error> {
         let (profiles, name) = crate::account::dominating_profiles(round)?;
         let (rounds, delta) = (self.rounds, self.delta);
+        let few = profiles
+            .iter()
+            .all(|profile| profile.atoms().iter().count() <= Profile::MOST_ATOMS);
         self.add(
             format!("shuffledp moments/{name}"),
             Standing::Proved,
             None,
             || {
+                require(few, || "a law of at most four atoms".into())?;
                 let mut worst = (0.0, None);
                 for profile in &profiles {
                     for &direction in profile.directions() {
@@ -459,6 +473,18 @@ impl Table {
             _ => (round.honest(), "", 1.0),
         };
         let check_in = matches!(round.participation(), Participation::CheckIn(_));
+        let (rounds, delta) = (self.rounds, self.delta);
+        self.add(
+            "local, kairouz-2015",
+            Standing::Proved,
+            Some("what each user has without the shuffler"),
+            || {
+                Ok((
+                    kairouz_2015::epsilon(rounds, epsilon0, delta0, delta)?,
+                    None,
+                ))
+            },
+        );
         let value = self.composed(|delta| {
             require(!check_in, || {
                 "everybody takes part, or a sample does".into()
@@ -564,13 +590,14 @@ impl Table {
                     },
                 );
             }
-            Participation::CheckIn(rate) => {
-                let rate = rate.highest();
+            Participation::CheckIn(range) => {
+                let rate = range.highest();
                 self.add(
                     "shuffle-gaussian pair, check-in",
                     Standing::Conjectured,
                     Some(WORST),
                     || {
+                        one_rate(range)?;
                         converted(
                             rounds,
                             delta,
@@ -584,6 +611,7 @@ impl Table {
                     Standing::Refuted,
                     Some(WHY),
                     || {
+                        one_rate(range)?;
                         converted(
                             rounds,
                             delta,
@@ -596,6 +624,7 @@ impl Table {
                     Standing::Refuted,
                     Some(WHY),
                     || {
+                        one_rate(range)?;
                         converted(
                             rounds,
                             delta,
@@ -608,10 +637,11 @@ impl Table {
                     Standing::Proved,
                     Some("for secure aggregation of vectors of norm 1: only the noisy sum is seen"),
                     || {
+                        one_rate(range)?;
                         converted(
                             rounds,
                             delta,
-                            shuffled_check_in::distributed(users, rate, sigma)?,
+                            shuffled_check_in::distributed(users, rate, sigma)?.capped(1024.0),
                         )
                     },
                 );
@@ -648,18 +678,18 @@ impl Table {
         let rival = |entry: &Comparison| {
             sure(entry) && entry.epsilon.is_ok() && !entry.name.ends_with("Theorem 4")
         };
-        let upper = self
-            .entries
-            .iter()
-            .filter(|entry| entry.side == Side::Upper && rival(entry))
-            .map(value)
-            .fold(f64::INFINITY, f64::min);
         let lower = self
             .entries
             .iter()
             .filter(|entry| entry.side == Side::Lower && rival(entry))
             .map(value)
             .fold(0.0, f64::max);
+        let upper = self
+            .entries
+            .iter()
+            .filter(|entry| entry.side == Side::Upper && rival(entry) && value(entry) >= lower)
+            .map(value)
+            .fold(f64::INFINITY, f64::min);
         for entry in &mut self.entries {
             let Ok(epsilon) = entry.epsilon else { continue };
             entry.tightest = sure(entry)
@@ -684,6 +714,13 @@ impl Table {
         });
         self.entries
     }
+}
+
+/// Published check-in has one rate.
+fn one_rate(range: Rate) -> Result<(), Unmet> {
+    require(range.lowest() == range.highest(), || {
+        "everybody to take part with the same probability".into()
+    })
 }
 
 /// A Rényi curve over all rounds, as ε.

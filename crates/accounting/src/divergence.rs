@@ -5,14 +5,15 @@
 //!
 //! Standing: proved; ordinary floating point. (Certified, from privacy-loss distributions: [`crate::Account::renyi`].)
 
-use crate::account::{attained_profiles, dominating_profiles};
+use crate::account::{Account, account, attained_profiles, dominating_profiles};
 use crate::bound::{Answer, Bound, Numerics, Side, Standing};
 use crate::bounds::shuffle_gaussian::{self, Crowd};
 use crate::error::{Error, Parameter, within};
 use crate::mechanism::Mechanism;
 use crate::participation::Participation;
 use crate::plan::Plan;
-use crate::rdp::{LARGEST_ORDER, RdpCurve};
+use crate::profile::Profile;
+use crate::rdp::{LARGEST_ORDER, Orders, RdpCurve};
 use crate::round::Round;
 
 /// The curves of one kind of round.
@@ -25,7 +26,15 @@ struct Kind {
 
 /// Rényi divergences of a plan.
 pub struct Divergence {
-    kinds: Vec<Kind>,
+    source: Source,
+}
+
+/// Where the numbers come from.
+enum Source {
+    /// Sums over counts.
+    Moments(Vec<Kind>),
+    /// Laws of many atoms: privacy-loss distributions.
+    Distributions(Account),
 }
 
 impl Divergence {
@@ -40,13 +49,17 @@ impl Divergence {
     /// # Ok::<(), shuffledp_accounting::Error>(())
     /// ```
     pub fn new(plan: impl Into<Plan>) -> Result<Self, Error> {
-        let kinds: Result<Vec<Kind>, Error> = plan
-            .into()
+        let plan = plan.into();
+        let kinds: Result<Option<Vec<Kind>>, Error> = plan
             .rounds()
             .iter()
             .map(|(round, times)| Kind::new(round, *times as f64))
             .collect();
-        Ok(Self { kinds: kinds? })
+        let source = match kinds? {
+            Some(kinds) => Source::Moments(kinds),
+            None => Source::Distributions(account(&plan)?),
+        };
+        Ok(Self { source })
     }
 
     /// The two bounds at an order above 1.
@@ -57,9 +70,13 @@ impl Divergence {
             order > 1.0 && order <= LARGEST_ORDER,
             "(1, 1e6]",
         )?;
+        let kinds = match &self.source {
+            Source::Moments(kinds) => kinds,
+            Source::Distributions(account) => return account.renyi(order.max(1.0 + 1e-6)),
+        };
         let (mut upper, mut lower) = (0.0, 0.0);
         let (mut above, mut below, mut words) = (Vec::new(), Vec::new(), Vec::new());
-        for kind in &self.kinds {
+        for kind in kinds {
             upper += kind.times
                 * kind
                     .upper
@@ -108,19 +125,25 @@ impl Divergence {
 }
 
 impl Kind {
-    fn new(round: &Round, times: f64) -> Result<Self, Error> {
+    /// `None` where a law has too many atoms to sum over their counts.
+    fn new(round: &Round, times: f64) -> Result<Option<Self>, Error> {
         if let Mechanism::Gaussian(sigma) = round.mechanism() {
-            return Self::gaussian(round, sigma.value(), times);
+            return Ok(Some(Self::gaussian(round, sigma.value(), times)));
         }
         let (profiles, name) = dominating_profiles(round)?;
-        let curves = |profile: &crate::profile::Profile| -> Vec<RdpCurve> {
+        let attained = attained_profiles(round)?;
+        let few = |profile: &Profile| profile.atoms().iter().count() <= Profile::MOST_ATOMS;
+        if !(profiles.iter().all(few) && attained.iter().all(|attained| few(&attained.profile))) {
+            return Ok(None);
+        }
+        let curves = |profile: &Profile| -> Vec<RdpCurve> {
             profile
                 .directions()
                 .iter()
                 .map(|&direction| profile.rdp(direction))
                 .collect()
         };
-        let lower = attained_profiles(round)?
+        let lower = attained
             .iter()
             .flat_map(|attained| {
                 curves(&attained.profile)
@@ -128,30 +151,42 @@ impl Kind {
                     .map(|curve| (curve, attained.name.clone(), attained.words.clone()))
             })
             .collect();
-        Ok(Self {
+        Ok(Some(Self {
             times,
             upper: profiles.iter().flat_map(curves).collect(),
             upper_name: name.to_owned(),
             lower,
-        })
+        }))
     }
 
-    fn gaussian(round: &Round, sigma: f64, times: f64) -> Result<Self, Error> {
+    fn gaussian(round: &Round, sigma: f64, times: f64) -> Self {
         let users = round.honest();
         let crowd = match round.participation() {
             Participation::Everyone => Crowd::Everyone(users),
             Participation::Sample(size) => Crowd::Sample(size, round.users()),
             Participation::CheckIn(rate) => Crowd::CheckIn(users, rate.highest()),
         };
-        Ok(Self {
+        let pair = shuffle_gaussian::pair(sigma, crowd);
+        // Known at integer orders; it rises with the order, so the next lower one is below it.
+        let below = RdpCurve::new(
+            Orders::Reals(shuffle_gaussian::LARGEST as f64),
+            move |order| {
+                if order < 2.0 {
+                    0.0
+                } else {
+                    pair.at(order.floor())
+                }
+            },
+        );
+        Self {
             times,
             upper: vec![shuffle_gaussian::unshuffled(sigma)],
             upper_name: "gaussian-unshuffled".into(),
             lower: vec![(
-                shuffle_gaussian::pair(sigma, crowd),
+                below,
                 "gaussian".into(),
                 "Gaussian noise, every other user holding one of the two values".into(),
             )],
-        })
+        }
     }
 }

@@ -252,9 +252,7 @@ pub enum Error {
         upper: f64,
     },
     /// A mechanism that has no certified ε of its own yet.
-    #[error(
-        "{mechanism} rounds have no certified epsilon yet: ask for their Renyi divergences, or compare published bounds"
-    )]
+    #[error("{mechanism} rounds have no certified bound of their own yet: compare published ones")]
     NotPriced {
         /// The mechanism's name.
         mechanism: &'static str,

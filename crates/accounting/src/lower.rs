@@ -58,6 +58,15 @@ pub(crate) fn adversaries(mechanism: &Mechanism) -> Result<Vec<Adversary>, Error
             }
             Ok(all)
         }
+        Mechanism::Oracle(oracle) => Ok(oracle
+            .datasets()?
+            .into_iter()
+            .map(|(atoms, words)| Adversary {
+                atoms,
+                name: oracle.name().into(),
+                words: format!("{}, {words}", oracle.words()),
+            })
+            .collect()),
         Mechanism::ApproximateLdp(..) | Mechanism::Gaussian(_) => Err(Error::NotPriced {
             mechanism: mechanism.name(),
         }),

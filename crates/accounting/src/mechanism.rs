@@ -2,6 +2,7 @@
 
 use crate::channel::Channel;
 use crate::error::{Error, Parameter, within};
+use crate::oracle::{Oracle, OracleKind};
 use shuffledp_numerics::MAX_COUNT;
 
 /// A local guarantee ε₀: zero, or from 1e-12 to 100.
@@ -174,6 +175,8 @@ pub enum Mechanism {
     Ratio(RatioSummary),
     /// A finite channel.
     Matrix(Channel),
+    /// A frequency oracle.
+    Oracle(Oracle),
     /// Any (ε₀, δ₀)-LDP randomizer.
     ApproximateLdp(LocalEpsilon, LocalDelta),
     /// Gaussian noise on values that a replacement moves by at most 1.
@@ -208,6 +211,17 @@ impl Mechanism {
         ))
     }
 
+    /// A frequency oracle over k categories at ε₀.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Mechanism, OracleKind};
+    /// assert!(Mechanism::oracle(OracleKind::OptimizedUnary, 1_000_000, 2.0).is_ok());
+    /// ```
+    pub fn oracle(kind: OracleKind, k: u64, epsilon0: f64) -> Result<Self, Error> {
+        let oracle = Oracle::new(kind, Categories::new(k)?, LocalEpsilon::new(epsilon0)?);
+        Ok(Self::Oracle(oracle))
+    }
+
     /// Any (ε₀, δ₀)-LDP randomizer.
     pub fn approximate_ldp(epsilon0: f64, delta0: f64) -> Result<Self, Error> {
         Ok(Self::ApproximateLdp(
@@ -229,6 +243,7 @@ impl Mechanism {
             Self::KaryResponse(..) => "krr",
             Self::Ratio(_) => "ratio",
             Self::Matrix(_) => "matrix",
+            Self::Oracle(oracle) => oracle.name(),
             Self::ApproximateLdp(..) => "approx-ldp",
             Self::Gaussian(_) => "gaussian",
         }

@@ -21,6 +21,7 @@
 use crate::channel::Channel;
 use crate::error::{Error, Parameter, within};
 use crate::mechanism::{Mechanism, RatioSummary};
+use crate::oracle::OracleKind;
 use crate::participation::Participation;
 use crate::round::Round;
 use serde::{Deserialize, Serialize};
@@ -244,6 +245,35 @@ enum Name {
     Matrix,
     ApproxLdp,
     Gaussian,
+    Sue,
+    Oue,
+    Subset,
+    Hadamard,
+    Olh,
+}
+
+impl Name {
+    /// The frequency oracle of this name.
+    fn oracle(self) -> Option<OracleKind> {
+        match self {
+            Self::Sue => Some(OracleKind::SymmetricUnary),
+            Self::Oue => Some(OracleKind::OptimizedUnary),
+            Self::Subset => Some(OracleKind::SubsetSelection),
+            Self::Hadamard => Some(OracleKind::HadamardResponse),
+            Self::Olh => Some(OracleKind::LocalHashing),
+            _ => None,
+        }
+    }
+
+    fn of_oracle(kind: OracleKind) -> Self {
+        match kind {
+            OracleKind::SymmetricUnary => Self::Sue,
+            OracleKind::OptimizedUnary => Self::Oue,
+            OracleKind::SubsetSelection => Self::Subset,
+            OracleKind::HadamardResponse => Self::Hadamard,
+            OracleKind::LocalHashing => Self::Olh,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
@@ -290,6 +320,11 @@ impl RoundSpec {
             Mechanism::Matrix(channel) => {
                 (spec.randomizer, spec.rows) = (Name::Matrix, Some(channel.rows().to_vec()));
             }
+            Mechanism::Oracle(oracle) => {
+                spec.randomizer = Name::of_oracle(oracle.kind());
+                spec.k = Some(oracle.categories().value());
+                spec.epsilon0 = Some(oracle.epsilon0().value());
+            }
             Mechanism::ApproximateLdp(epsilon0, delta0) => {
                 (spec.randomizer, spec.epsilon0) = (Name::ApproxLdp, Some(epsilon0.value()));
                 spec.delta0 = Some(delta0.value());
@@ -322,7 +357,10 @@ impl RoundSpec {
             }
         };
         let name = self.randomizer;
-        surplus(self.k.is_some() && name != Name::Krr, "k")?;
+        surplus(
+            self.k.is_some() && name != Name::Krr && name.oracle().is_none(),
+            "k",
+        )?;
         surplus(self.rows.is_some() && name != Name::Matrix, "rows")?;
         surplus(self.delta0.is_some() && name != Name::ApproxLdp, "delta0")?;
         surplus(self.sigma.is_some() && name != Name::Gaussian, "sigma")?;
@@ -333,6 +371,13 @@ impl RoundSpec {
             self.epsilon0.is_some() && matches!(name, Name::Ratio | Name::Matrix | Name::Gaussian),
             "epsilon0",
         )?;
+        if let Some(kind) = name.oracle() {
+            return Mechanism::oracle(
+                kind,
+                self.k.ok_or(Error::MissingField { field: "k" })?,
+                needed("epsilon0", self.epsilon0)?,
+            );
+        }
         match name {
             Name::Ldp => Mechanism::ldp(needed("epsilon0", self.epsilon0)?),
             Name::Rr => Mechanism::binary_response(needed("epsilon0", self.epsilon0)?),
@@ -345,6 +390,10 @@ impl RoundSpec {
                 needed("delta0", self.delta0)?,
             ),
             Name::Gaussian => Mechanism::gaussian(needed("sigma", self.sigma)?),
+            // Seen to above.
+            Name::Sue | Name::Oue | Name::Subset | Name::Hadamard | Name::Olh => {
+                Err(Error::MissingField { field: "k" })
+            }
             Name::Ratio => Ok(Mechanism::Ratio(RatioSummary::new(
                 needed("p", self.p)?,
                 needed("beta", self.beta)?,

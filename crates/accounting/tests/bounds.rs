@@ -718,3 +718,87 @@ fn approaches_of_shuffled_check_in_have_values() {
         assert!(value > 0.01 && value < 1.0, "{value}");
     }
 }
+
+#[test]
+fn divergences_at_the_ends_of_their_range() {
+    // Enumerated in quadruple precision (n = 30), or dominated by the single outcome that no other user hides; every case once was wrong, slow or an error.
+    let bracket = |mechanism: Mechanism, users: u64, order: f64| {
+        let answer = Divergence::new(&Round::new(mechanism, users).unwrap())
+            .unwrap()
+            .at(order)
+            .unwrap();
+        (answer.lower.value, answer.upper.value)
+    };
+    for (epsilon0, users, order, truth) in [
+        (40.0, 1_000_000_000_000_000, 2.0, 39.995751645744704),
+        (35.0, 1_000_000_000_000, 100.0, 34.99999363119519),
+        (20.0, 30, 2.0, 19.99999993816539),
+        (4.1193, 1483, 2.84, 0.11541334223819075),
+        (4.6, 2500, 2.0, 0.07902725412),
+        (1e-12, 30, 2.0, 3.33333333333499e-26),
+        (1e-12, 30, 1.001, 1.66833333333e-26),
+        (1e-8, 30, 2.0, 3.333333349999994e-18),
+    ] {
+        let (_, upper) = bracket(Mechanism::ldp(epsilon0).unwrap(), users, order);
+        assert!(
+            (upper / truth - 1.0).abs() < 1e-9,
+            "{epsilon0} {users} {order}: {upper} {truth}"
+        );
+    }
+    for (epsilon0, users, order, truth) in [
+        (6.7746, 36_748, 7.0, 0.1190226692),
+        (5.0, 20_000, 30.0, 0.3687613956),
+        (5.0, 1_000_000, 2000.0, 1.640646078),
+    ] {
+        let (lower, upper) = bracket(Mechanism::binary_response(epsilon0).unwrap(), users, order);
+        assert!(
+            (lower / truth - 1.0).abs() < 1e-8 && lower <= upper,
+            "{epsilon0} {users}: {lower} {truth}"
+        );
+    }
+    // A gigantic crowd with hardly any noise in common: two peaks, far apart.
+    for (epsilon0, users) in [(14.0, 100_000_000_000), (20.0, 10_000_000_000_000)] {
+        for order in [1.5, 30.0, 1e3, 1e5] {
+            let (lower, upper) = bracket(Mechanism::ldp(epsilon0).unwrap(), users, order);
+            assert!(
+                lower > 0.999 * upper && lower <= upper,
+                "{epsilon0} {order}: {lower} {upper}"
+            );
+        }
+    }
+    // Gaussian noise between integer orders.
+    let (lower, _) = bracket(Mechanism::gaussian(1.0).unwrap(), 2, 2.5);
+    assert!(lower <= 0.79331, "{lower}");
+    assert_eq!(bracket(Mechanism::gaussian(1.0).unwrap(), 2, 1.5).0, 0.0);
+}
+
+#[test]
+fn comparisons_that_once_were_wrong() {
+    let upper = |round: Round, rounds: u64, delta: f64, name: &str| {
+        let table = compare(&round, rounds, Delta::new(delta).unwrap()).unwrap();
+        let entry = table
+            .iter()
+            .find(|entry| entry.name.starts_with(name))
+            .unwrap()
+            .clone();
+        entry.epsilon
+    };
+    // One rate is assumed where a range is given.
+    let ranged = Round::new(Mechanism::ldp(1.0).unwrap(), 1_000_000)
+        .unwrap()
+        .check_in_between(1e-4, 0.5)
+        .unwrap();
+    assert!(upper(ranged.clone(), 1, 1e-6, "shuffled-check-in Theorem 1").is_err());
+    // User 1 at 0.5 and the others at 1e-4: δ(0.2) is 1.9e-6.
+    let answer = account(&ranged)
+        .unwrap()
+        .epsilon(Delta::new(1e-6).unwrap())
+        .unwrap();
+    assert!(answer.lower.value.value() > 0.2, "{answer:?}");
+    // 1 − q in the optimal composition.
+    let two = Round::new(Mechanism::ldp(36.5).unwrap(), 2).unwrap();
+    assert!(upper(two, 10, 1e-6, "local, kairouz-2015").unwrap() > 364.99);
+    // Always something to say.
+    let round = Round::new(Mechanism::approximate_ldp(1.0, 1e-12).unwrap(), 1000).unwrap();
+    assert!(upper(round.check_in(0.1).unwrap(), 1, 1e-6, "local").unwrap() <= 1.0);
+}

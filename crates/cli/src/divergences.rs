@@ -6,7 +6,7 @@ use crate::number::{plain, real, rounded};
 use crate::words::Question;
 use comfy_table::{ContentArrangement, Table};
 use serde_json::{Value, json};
-use shuffledp::{Answer, Bound, Divergence};
+use shuffledp::{Answer, Bound, Divergence, Standing};
 
 /// The most orders a list may have.
 const MOST: usize = 10_000;
@@ -15,6 +15,10 @@ const MOST: usize = 10_000;
 pub(crate) fn orders(text: &str) -> Result<Vec<f64>, Failure> {
     let mut all = Vec::new();
     for part in text.split(',') {
+        if part.trim().is_empty() {
+            let message = format!("--orders '{text}' lacks an order: write them as 2,4,8:64:8");
+            return Err(Failure::words("--orders", message));
+        }
         let ends: Vec<&str> = part.split(':').collect();
         let (from, to, step) = match ends[..] {
             [one] => (real("--orders", one)?, real("--orders", one)?, 1.0),
@@ -32,7 +36,8 @@ pub(crate) fn orders(text: &str) -> Result<Vec<f64>, Failure> {
                 ));
             }
         };
-        let valid = from <= to && step > 0.0 && from.is_finite() && to.is_finite();
+        let finite = from.is_finite() && to.is_finite() && step.is_finite();
+        let valid = from <= to && step > 0.0 && finite;
         let count = ((to - from) / step + 1e-9).floor() + 1.0;
         if !valid || all.len() as f64 + count > MOST as f64 {
             let message = format!(
@@ -86,8 +91,11 @@ fn table(sentence: &str, answers: &[(f64, Answer<f64>)]) -> String {
         }
     }
     format!(
-        "{sentence} Renyi divergences (standing: proved, in ordinary floating point):\n\n{}\n\n\
+        "{sentence} Renyi divergences (standing: {}):\n\n{}\n\n\
          Upper: no two datasets that differ in one user's value have a larger divergence.{attained}\n",
+        answers
+            .first()
+            .map_or(Standing::Proved, |(_, answer)| answer.upper.standing),
         table.trim_fmt()
     )
 }

@@ -155,11 +155,13 @@ impl Ask {
                 ))
             }
             Self::Rdp(RdpArguments { words, orders }) => {
+                words.refuse_accuracy()?;
                 let orders = divergences::orders(&orders)?;
                 divergences::text(words.format, words.question()?, &orders)
             }
             Self::Compare(EpsilonArguments { words, delta }) => {
                 let delta = Delta::new(number::real("--delta", &delta)?)?;
+                words.refuse_accuracy()?;
                 comparison::text(words.format, words.question()?, delta)
             }
             Self::Completions { shell } => {

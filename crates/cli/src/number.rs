@@ -37,6 +37,9 @@ pub(crate) fn rounded(value: f64, side: Side) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
+    if !value.is_finite() {
+        return value.to_string();
+    }
     // Rust prints the exact decimal expansion; cutting it rounds down, and anything cut off rounds up.
     let exact = format!("{value:.60e}");
     let (mantissa, exponent) = exact.split_once('e').unwrap_or((&exact, "0"));

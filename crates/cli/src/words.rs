@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::number::{grouped, real, whole};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
-use shuffledp::{Account, Mechanism, Plan, Round, account};
+use shuffledp::{Account, Channel, Mechanism, OracleKind, Plan, Round, account};
 use std::path::{Path, PathBuf};
 
 /// A local randomizer by name.
@@ -17,6 +17,18 @@ pub(crate) enum Randomizer {
     Krr,
     /// Binary randomized response
     Rr,
+    /// Symmetric unary encoding (basic RAPPOR)
+    Sue,
+    /// Optimized unary encoding
+    Oue,
+    /// Subset selection
+    Subset,
+    /// Hadamard response
+    Hadamard,
+    /// Optimized local hashing
+    Olh,
+    /// Your own: a row-stochastic matrix in a CSV file, one row an input
+    Matrix,
     /// Any (epsilon0, delta0)-LDP randomizer (for compare)
     ApproxLdp,
     /// Gaussian noise on values that a replacement moves by at most 1 (for rdp and compare)
@@ -31,20 +43,18 @@ pub(crate) struct Words {
     #[arg(long, value_enum, default_value_t = Randomizer::Ldp)]
     randomizer: Randomizer,
     /// Local guarantee: 0, or from 1e-12 to 100
-    #[arg(
-        long,
-        value_name = "E0",
-        allow_hyphen_values = true,
-        required_unless_present_any = ["plan", "sigma"]
-    )]
+    #[arg(long, value_name = "E0", allow_hyphen_values = true)]
     epsilon0: Option<String>,
     /// Local delta, for approx-ldp
     #[arg(long, value_name = "D0", allow_hyphen_values = true)]
     delta0: Option<String>,
+    /// A CSV file without a header, for matrix
+    #[arg(long, value_name = "CSV")]
+    file: Option<PathBuf>,
     /// Standard deviation of the noise, for gaussian
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     sigma: Option<String>,
-    /// Number of categories, for krr
+    /// Number of categories, for krr, sue, oue, subset, hadamard and olh
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     k: Option<String>,
     /// Number of users n, at least 2 (1e6 is understood)
@@ -85,7 +95,7 @@ pub(crate) struct Words {
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "epsilon0", "delta0", "sigma", "k", "users", "sample", "check_in", "rounds", "colluding",
+            "epsilon0", "delta0", "sigma", "file", "k", "users", "sample", "check_in", "rounds", "colluding",
             "adaptive_within_round", "randomizer",
         ]
     )]
@@ -146,6 +156,17 @@ impl Words {
         })
     }
 
+    /// For commands that have no lattice of their own to refine.
+    pub(crate) fn refuse_accuracy(&self) -> Result<(), Failure> {
+        match &self.accuracy {
+            Some(accuracy) => {
+                let message = format!("--accuracy {accuracy} is for epsilon and delta");
+                Err(Failure::words("--accuracy", message))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The account of a question, at the accuracy asked for.
     pub(crate) fn account(&self, question: &Question) -> Result<Account, Failure> {
         let account = account(&question.plan)?;
@@ -203,6 +224,12 @@ impl Words {
             Randomizer::Ldp => ("ldp", &["--epsilon0"]),
             Randomizer::Krr => ("krr", &["--k", "--epsilon0"]),
             Randomizer::Rr => ("rr", &["--epsilon0"]),
+            Randomizer::Sue => ("sue", &["--k", "--epsilon0"]),
+            Randomizer::Oue => ("oue", &["--k", "--epsilon0"]),
+            Randomizer::Subset => ("subset", &["--k", "--epsilon0"]),
+            Randomizer::Hadamard => ("hadamard", &["--k", "--epsilon0"]),
+            Randomizer::Olh => ("olh", &["--k", "--epsilon0"]),
+            Randomizer::Matrix => ("matrix", &["--file"]),
             Randomizer::ApproxLdp => ("approx-ldp", &["--epsilon0", "--delta0"]),
             Randomizer::Gaussian => ("gaussian", &["--sigma"]),
         };
@@ -217,6 +244,20 @@ impl Words {
                 "the standard deviation of the noise",
             ),
         ];
+        match (&self.file, self.randomizer) {
+            (None, Randomizer::Matrix) => {
+                let message = "--randomizer matrix needs --file, a CSV file of its rows";
+                return Err(Failure::words("--file", message));
+            }
+            (Some(file), Randomizer::Matrix) => {
+                query.insert("file".into(), json!(file.display().to_string()));
+            }
+            (Some(file), _) => {
+                let message = format!("--file {} is not for --randomizer {name}", file.display());
+                return Err(Failure::words("--file", message));
+            }
+            (None, _) => {}
+        }
         for (flag, value, what) in given {
             match (own.contains(&flag), value) {
                 (true, None) => {
@@ -246,6 +287,26 @@ impl Words {
                 query.insert("k".into(), json!(k));
                 Mechanism::kary_response(k, epsilon0)?
             }
+            Randomizer::Sue
+            | Randomizer::Oue
+            | Randomizer::Subset
+            | Randomizer::Hadamard
+            | Randomizer::Olh => {
+                let epsilon0 = number("--epsilon0", "epsilon0", &self.epsilon0)?;
+                let k = whole("--k", self.k.as_deref().unwrap_or_default())?;
+                query.insert("k".into(), json!(k));
+                let kind = match self.randomizer {
+                    Randomizer::Sue => OracleKind::SymmetricUnary,
+                    Randomizer::Oue => OracleKind::OptimizedUnary,
+                    Randomizer::Subset => OracleKind::SubsetSelection,
+                    Randomizer::Hadamard => OracleKind::HadamardResponse,
+                    _ => OracleKind::LocalHashing,
+                };
+                Mechanism::oracle(kind, k, epsilon0)?
+            }
+            Randomizer::Matrix => {
+                Mechanism::Matrix(read_matrix(self.file.as_deref().unwrap_or(Path::new("")))?)
+            }
             Randomizer::ApproxLdp => Mechanism::approximate_ldp(
                 number("--epsilon0", "epsilon0", &self.epsilon0)?,
                 number("--delta0", "delta0", &self.delta0)?,
@@ -261,11 +322,24 @@ impl Words {
             Randomizer::Ldp => "any epsilon0-LDP randomizer".to_owned(),
             Randomizer::Krr => format!("{}-ary randomized response", grouped(count("k"))),
             Randomizer::Rr => "binary randomized response".to_owned(),
+            Randomizer::Sue => {
+                format!("symmetric unary encoding of {} values", grouped(count("k")))
+            }
+            Randomizer::Oue => {
+                format!("optimized unary encoding of {} values", grouped(count("k")))
+            }
+            Randomizer::Subset => format!("subset selection from {} values", grouped(count("k"))),
+            Randomizer::Hadamard => {
+                format!("Hadamard response over {} values", grouped(count("k")))
+            }
+            Randomizer::Olh => format!("local hashing of {} values", grouped(count("k"))),
+            Randomizer::Matrix => "the randomizer of a file".to_owned(),
             Randomizer::ApproxLdp => "any (epsilon0, delta0)-LDP randomizer".to_owned(),
             Randomizer::Gaussian => "Gaussian noise".to_owned(),
         };
         let (parameter, value) = match self.randomizer {
             Randomizer::Gaussian => ("sigma", self.sigma.as_deref()),
+            Randomizer::Matrix => ("file", self.file.as_deref().and_then(Path::to_str)),
             _ => ("epsilon0", self.epsilon0.as_deref()),
         };
         let value = value.unwrap_or_default().trim();
@@ -294,6 +368,56 @@ impl Words {
         }
         sentence + "."
     }
+}
+
+/// The largest matrix that is read: bytes of the file, entries, and inputs (every pair of which is priced).
+const LARGEST_MATRIX: u64 = 1 << 25;
+const MOST_ENTRIES: usize = 250_000;
+const MOST_INPUTS: usize = 64;
+
+/// Reads a matrix; errors name the file and the line.
+fn read_matrix(path: &Path) -> Result<Channel, Failure> {
+    let name = path.display();
+    let fail = |message: String| Failure::words("--file", format!("--file {name}: {message}"));
+    let size = std::fs::metadata(path)
+        .map_err(|error| fail(error.to_string()))?
+        .len();
+    if size > LARGEST_MATRIX {
+        return Err(fail(format!(
+            "{size} bytes: at most {LARGEST_MATRIX} are read"
+        )));
+    }
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .from_path(path)
+        .map_err(|error| fail(error.to_string()))?;
+    let (mut rows, mut entries) = (Vec::new(), 0);
+    for record in reader.records() {
+        let record = record.map_err(|error| fail(error.to_string()))?;
+        let line = rows.len() + 1;
+        let row: Result<Vec<f64>, Failure> = record
+            .iter()
+            .enumerate()
+            .map(|(column, text)| {
+                text.parse().map_err(|_| {
+                    fail(format!(
+                        "line {line}, column {}: '{text}' is not a number",
+                        column + 1
+                    ))
+                })
+            })
+            .collect();
+        entries += record.len();
+        rows.push(row?);
+        if rows.len() > MOST_INPUTS || entries > MOST_ENTRIES {
+            return Err(fail(format!(
+                "more than {MOST_INPUTS} rows or {MOST_ENTRIES} entries: every pair of inputs is priced, and this would take too long"
+            )));
+        }
+    }
+    Channel::new(rows).map_err(|error| fail(format!("{error} (rows and columns from 0)")))
 }
 
 /// Reads a plan; errors name the file.

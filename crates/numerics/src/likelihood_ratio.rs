@@ -31,6 +31,20 @@ pub struct Atom {
     pub numerator: f64,
     /// Q, to the same.
     pub denominator: f64,
+    /// P − Q, to the same where that is possible: subtracting loses it where P and Q are close.
+    pub difference: f64,
+}
+
+impl Atom {
+    /// An atom whose P and Q can be subtracted.
+    pub fn new(weight: f64, numerator: f64, denominator: f64) -> Self {
+        Self {
+            weight,
+            numerator,
+            denominator,
+            difference: numerator - denominator,
+        }
+    }
 }
 
 /// A pair of sums.
@@ -93,7 +107,7 @@ impl PairSum<'_> {
     /// use shuffledp_numerics::likelihood_ratio::{Atom, PairSum};
     /// // One draw: Λ is 3 or 1/3.
     /// let atoms = [(0.25, 3.0, 1.0), (0.25, 1.0, 3.0), (0.5, 0.0, 0.0)]
-    ///     .map(|(weight, numerator, denominator)| Atom { weight, numerator, denominator });
+    ///     .map(|(weight, p, q)| Atom::new(weight, p, q));
     /// let ln_4 = 4f64.ln();
     /// let cells = PairSum { atoms: &atoms, count: 1, shift: 0.0 }.cells(ln_4, (-1, 1), -40.0).unwrap();
     /// // Λ = 3 has B-mass 1/4: it is 2 above the node 1, and 1 below the node 4.

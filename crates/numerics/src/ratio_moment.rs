@@ -1,18 +1,17 @@
 //! Moments of a likelihood ratio: E[Λ^λ] for the ratio Λ = A/B of a pair of sums, under B's measure.
 //!
-//! With the pair of [`crate::likelihood_ratio`], A = n(1 + x) and B = n(1 + y), E x = E y = 0 under the law of the draws,
+//! With the pair of [`crate::likelihood_ratio`], r = (A − B)/B and E A = E B = n under the law of the draws,
 //!
 //! ```text
-//! (1/n) E[A^λ B^{1−λ}] − 1 = E f(x, y),     f = (1+x)^λ (1+y)^{1−λ} − 1 − λx − (1−λ)y  ≥ 0
+//! (1/n) E[A^λ B^{1−λ}] − 1 = (1/n) E[ B g(r) ],     g(r) = (1+r)^λ − 1 − λr  ≥ 0
 //! ```
 //!
-//! The linear terms have mean zero, so f is what the moment exceeds one by, term by term and without cancellation: at n = 1e12 it is 1e-11, and all its digits are there. f is not negative because the first term is
-//! jointly convex and the others are its tangent plane.
+//! because E[A − B] = 0: g is what the moment exceeds one by, term by term, without cancellation. At n = 1e12 it is 1e-11, and all its digits are there. A − B is a sum of the atoms' differences, known to full accuracy.
 //!
 //! # Method
 //!
 //! A sum over the counts of all atoms but the heaviest, nested, each within a window around its largest terms. Far from zero counts the terms are a smooth function on the integers, and adding every h-th of them, times h, is the trapezoidal rule: with h at most two thirds of the
-//! Gaussian width at the peak the difference is below e^{−40} of the sum (Poisson summation). So the cost does not depend on n.
+//! Gaussian width at the peak the difference is below e^{−40} of the sum (Poisson summation). So the cost does not depend on n. Where a window ends at a count of zero or of all, and the terms there matter, every count is added.
 //!
 //! Standing: ordinary floating point; about eleven digits. Golden values: `golden/bounds.csv`.
 
@@ -24,6 +23,8 @@ use crate::stirling::{ln_poisson, ln_poisson_at_mean};
 const DEPTH: f64 = 48.0;
 /// A stride may be off by e^{−this}.
 const ALIAS: f64 = 42.0;
+/// Windows up to this size are added up in full where they end at a boundary.
+const FULL: f64 = 20_000.0;
 
 impl PairSum<'_> {
     /// ln(E[Λ^λ] − 1) under the second measure, for λ > 1; −∞ if Λ is constant.
@@ -31,8 +32,7 @@ impl PairSum<'_> {
     /// ```
     /// use shuffledp_numerics::likelihood_ratio::{Atom, PairSum};
     /// // One draw, Λ = 3 or 1/3 with B-masses 1/4 and 3/4: E Λ² = 9/4 + 1/12 = 7/3.
-    /// let atoms = [(0.25, 3.0, 1.0), (0.25, 1.0, 3.0), (0.5, 0.0, 0.0)]
-    ///     .map(|(weight, numerator, denominator)| Atom { weight, numerator, denominator });
+    /// let atoms = [(0.25, 3.0, 1.0), (0.25, 1.0, 3.0), (0.5, 0.0, 0.0)].map(|(weight, p, q)| Atom::new(weight, p, q));
     /// let pair = PairSum { atoms: &atoms, count: 1, shift: 0.0 };
     /// assert!((pair.ln_excess_moment(2.0).exp() - 4.0 / 3.0).abs() < 1e-12);
     /// ```
@@ -48,13 +48,12 @@ impl PairSum<'_> {
             return f64::NEG_INFINITY;
         };
         // In the counts of atoms that raise the ratio, terms are log-concave; the others may have two peaks, and go outside, where these are looked for.
-        let leaning = |atom: &Atom| atom.numerator - atom.denominator;
-        atoms.sort_by(|a, b| leaning(a).total_cmp(&leaning(b)));
+        atoms.sort_by(|a, b| a.difference.total_cmp(&b.difference));
         let count = self.count as f64;
         Moment {
             order,
             count,
-            total: count + self.shift,
+            shift: self.shift,
             means: atoms.iter().map(|atom| count * atom.weight).collect(),
             shares: (0..atoms.len())
                 .map(|level| {
@@ -74,18 +73,36 @@ impl PairSum<'_> {
 struct Chosen {
     level: usize,
     left: f64,
-    /// Σ over the chosen of (count − mean), and of P and Q times it, divided by n.
+    /// Σ over the chosen of (count − mean).
     astray: f64,
-    x: f64,
-    y: f64,
+    /// Σ over the chosen of count times P, Q and P − Q.
+    a: f64,
+    b: f64,
+    difference: f64,
     /// Σ of the logarithms of the Poisson factors.
     ln_weight: f64,
+}
+
+/// One way the draws can come out.
+struct Outcome {
+    ln_weight: f64,
+    /// ln(B/n), and A/B − 1 with its logarithm ln(A/B).
+    ln_b: f64,
+    r: f64,
+    ln_ratio: f64,
+}
+
+/// A range of counts to add up, every `stride`-th.
+struct Span {
+    low: f64,
+    high: f64,
+    stride: f64,
 }
 
 struct Moment {
     order: f64,
     count: f64,
-    total: f64,
+    shift: f64,
     atoms: Vec<Atom>,
     means: Vec<f64>,
     /// Of what is left after each count, the part that the heaviest atom expects.
@@ -99,10 +116,14 @@ impl Moment {
             level: 0,
             left: self.count,
             astray: 0.0,
-            x: 0.0,
-            y: 0.0,
+            a: self.shift,
+            b: self.shift,
+            difference: 0.0,
             ln_weight: -ln_poisson_at_mean(self.count),
         };
+        if self.atoms.is_empty() {
+            return self.ln_term(none);
+        }
         self.sum(none, f64::NEG_INFINITY, &mut self.means.clone())
     }
 
@@ -114,64 +135,102 @@ impl Moment {
             level: chosen.level + 1,
             left: chosen.left - k,
             astray: chosen.astray - gap,
-            x: chosen.x - atom.numerator * gap / self.total,
-            y: chosen.y - atom.denominator * gap / self.total,
+            a: chosen.a + k * atom.numerator,
+            b: chosen.b + k * atom.denominator,
+            difference: chosen.difference + k * atom.difference,
             ln_weight: chosen.ln_weight + ln_poisson(k, mean, gap),
         }
     }
 
-    /// (ln probability, ln of (1+x)^λ(1+y)^{1−λ}, x, y) with all counts chosen: the heaviest atom has the rest.
-    fn outcome(&self, chosen: Chosen) -> (f64, f64, f64, f64) {
+    /// With all counts chosen: the heaviest atom has the rest. `None` where neither measure has mass.
+    fn outcome(&self, chosen: Chosen) -> Option<Outcome> {
         // Its count is off its mean by what the others are, the other way.
-        let gap = chosen.astray;
-        let ln_weight = chosen.ln_weight + ln_poisson(chosen.left, chosen.left + gap, gap);
-        let x = chosen.x - self.heaviest.numerator * gap / self.total;
-        let y = chosen.y - self.heaviest.denominator * gap / self.total;
-        // 1 + y is B/n: where it is nothing, so is A.
-        if y <= -1.0 + 1e-15 {
-            return (ln_weight, f64::NEG_INFINITY, -1.0, -1.0);
-        }
-        let ln_power = self.order * ln_1p(x) + (1.0 - self.order) * ln_1p(y);
-        (ln_weight, ln_power, x, y)
+        let (gap, k) = (chosen.astray, chosen.left);
+        let ln_weight = chosen.ln_weight + ln_poisson(k, k + gap, gap);
+        let a = chosen.a + k * self.heaviest.numerator;
+        let b = chosen.b + k * self.heaviest.denominator;
+        let r = (chosen.difference + k * self.heaviest.difference) / b;
+        (b > 0.0).then(|| Outcome {
+            ln_weight,
+            ln_b: ln(b / (self.count + self.shift)),
+            r,
+            ln_ratio: if r > -0.5 { ln_1p(r) } else { ln(a / b) },
+        })
     }
 
-    /// ln of one term, probability times f.
+    /// ln of one term, probability times (B/n) g(r).
     fn ln_term(&self, chosen: Chosen) -> f64 {
-        let (ln_weight, ln_power, x, y) = self.outcome(chosen);
-        if ln_power == f64::NEG_INFINITY {
-            // f(−1, −1) = −1 + λ + (1 − λ) = 0.
+        let Some(outcome) = self.outcome(chosen) else {
             return f64::NEG_INFINITY;
-        }
-        let excess = if ln_power < 30.0 {
-            let bend = self.order * ln_1p_minus_x(x) + (1.0 - self.order) * ln_1p_minus_x(y);
-            ln(exp_minus_1_minus_x(ln_power) + bend)
-        } else {
-            // Beside e^30 the linear terms may be large, or nothing; never negligible and wrong.
-            let rest = (1.0 + self.order * x + (1.0 - self.order) * y) * exp(-ln_power);
-            ln_power + ln_1p(-rest)
         };
-        if excess.is_nan() {
+        let (order, r) = (self.order, outcome.r);
+        let power = order * outcome.ln_ratio;
+        let ln_g = if (order * r).abs() < 0.05 && r.abs() < 0.05 {
+            // C(λ,2) r² (1 + (λ−2)/3 r (1 + (λ−3)/4 r …)).
+            let (mut term, mut sum) = (1.0, 1.0);
+            for j in 2..24 {
+                let j = f64::from(j);
+                term *= (order - j) / (j + 1.0) * r;
+                sum += term;
+            }
+            ln(0.5 * order * (order - 1.0) * sum) + 2.0 * ln(r.abs())
+        } else if power < 30.0 {
+            ln(exp_minus_1_minus_x(power) + self.bend(&outcome))
+        } else {
+            power + ln_1p(-(1.0 + order * r) * exp(-power))
+        };
+        if ln_g.is_nan() {
             f64::NEG_INFINITY
         } else {
-            ln_weight + excess
+            outcome.ln_weight + outcome.ln_b + ln_g
         }
     }
 
-    /// A smooth function that is large wherever terms are: ln probability + ln(1 + (1+x)^λ(1+y)^{1−λ}); the largest over the counts not yet chosen.
+    /// λ(ln(1+r) − r).
+    fn bend(&self, outcome: &Outcome) -> f64 {
+        if outcome.r > -0.5 {
+            self.order * ln_1p_minus_x(outcome.r)
+        } else {
+            self.order * (outcome.ln_ratio - outcome.r)
+        }
+    }
+
+    /// A smooth function that is large wherever terms are: ln of probability times (1 + (A/n)^λ (B/n)^{1−λ}); the largest over the counts not yet chosen.
     fn height(&self, chosen: Chosen, guess: &mut Vec<f64>) -> f64 {
         if chosen.level == self.atoms.len() {
-            let (ln_weight, ln_power, ..) = self.outcome(chosen);
+            let Some(outcome) = self.outcome(chosen) else {
+                return f64::NEG_INFINITY;
+            };
+            let ln_power = outcome.ln_b + self.order * outcome.ln_ratio;
             let soft = if ln_power > 0.0 {
                 ln_power + ln_1p(exp(-ln_power))
             } else {
                 ln_1p(exp(ln_power))
             };
-            return ln_weight + soft;
+            return outcome.ln_weight + soft;
         }
         let level = chosen.level;
         let (peak, height) = self.climb(chosen, guess[level].min(chosen.left), guess);
         guess[level] = peak;
         height
+    }
+
+    /// The largest term at the guessed counts and a standard deviation to either side of each: at the peak itself g may vanish.
+    fn ln_term_about(&self, chosen: Chosen, guess: &[f64]) -> f64 {
+        if chosen.level == self.atoms.len() {
+            return self.ln_term(chosen);
+        }
+        let peak = guess[chosen.level].min(chosen.left);
+        let width = self.variance(chosen, peak).sqrt().ceil();
+        [peak, peak + width, peak - width]
+            .into_iter()
+            .map(|k| {
+                self.ln_term_about(
+                    self.choose(chosen, k.round().clamp(0.0, chosen.left)),
+                    guess,
+                )
+            })
+            .fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// The highest point along one count, from a guess, to within a tenth of its width: strides that double while they help, and halve when they do not.
@@ -240,49 +299,103 @@ impl Moment {
             return self.ln_term(chosen);
         }
         let level = chosen.level;
-        let mut starts = vec![guess[level]];
-        if level == 0 && self.atoms.len() > 1 {
-            starts.push(0.0);
-        }
+        // At the outermost count, peaks at either end as well.
+        let starts = if level == 0 {
+            vec![guess[0], 0.0, chosen.left]
+        } else {
+            vec![guess[level]]
+        };
         let mut peaks: Vec<(f64, f64)> = Vec::new();
+        let mut largest = f64::NEG_INFINITY;
         for start in starts {
             let peak = self.climb(chosen, start, guess);
+            guess[level] = peak.0;
+            if level == 0 {
+                largest = largest.max(self.ln_term_about(chosen, guess));
+            }
             if !peaks.iter().any(|known| (known.0 - peak.0).abs() < 1.0) {
                 peaks.push(peak);
             }
         }
-        let floor = if level == 0 {
-            // A second peak may matter although it is lower than the first: the first is mostly 1, which does not count.
-            peaks
-                .iter()
-                .map(|peak| peak.1)
-                .fold(f64::INFINITY, f64::min)
-                - DEPTH
-        } else {
-            floor
-        };
-        let mut windows: Vec<(f64, f64, f64)> = Vec::new();
+        let floor = if level == 0 { largest - DEPTH } else { floor };
+        // What lies below the floor everywhere is left out, whole peaks of it too.
+        peaks.retain(|peak| peak.1 >= floor);
+        let mut spans: Vec<Span> = Vec::new();
         for &peak in &peaks {
             guess[level] = peak.0;
             let low = peak.0 - self.edge(chosen, peak, floor, -1.0, guess);
             let high = peak.0 + self.edge(chosen, peak, floor, 1.0, guess);
             let stride = self.stride(self.variance(chosen, peak.0));
-            match windows.last_mut() {
-                Some(last) if low <= last.1 && last.0 <= high => {
-                    *last = (last.0.min(low), last.1.max(high), last.2.min(stride));
+            match spans
+                .iter_mut()
+                .find(|span| low <= span.high && span.low <= high)
+            {
+                Some(span) => {
+                    *span = Span {
+                        low: span.low.min(low),
+                        high: span.high.max(high),
+                        stride: span.stride.min(stride),
+                    };
                 }
-                _ => windows.push((low, high, stride)),
+                None => spans.push(Span { low, high, stride }),
             }
         }
         let mut terms = Vec::new();
-        for (low, high, stride) in windows {
-            let mut k = low;
-            while k <= high {
-                terms.push(self.sum(self.choose(chosen, k), floor, guess) + ln(stride));
-                k += stride;
-            }
+        for span in spans {
+            self.add(chosen, span, floor, guess, &mut terms);
         }
         ln_sum(&terms)
+    }
+
+    /// The terms of one span.
+    fn add(
+        &self,
+        chosen: Chosen,
+        span: Span,
+        floor: f64,
+        guess: &mut Vec<f64>,
+        terms: &mut Vec<f64>,
+    ) {
+        let Span { low, high, stride } = span;
+        let mut matters = |k: f64| self.height(self.choose(chosen, k), guess) >= floor;
+        let (cut_below, cut_above) = (
+            low <= 0.0 && matters(0.0),
+            high >= chosen.left && matters(chosen.left),
+        );
+        if stride > 1.0 && (cut_below || cut_above) {
+            if high - low <= FULL {
+                return self.add(
+                    chosen,
+                    Span {
+                        low,
+                        high,
+                        stride: 1.0,
+                    },
+                    floor,
+                    guess,
+                    terms,
+                );
+            }
+            // Wide and cut off: the trapezoidal rule between the ends, which then count half, and half of each by itself.
+            let steps = ((high - low) / stride).floor();
+            for i in 0..=steps as u64 {
+                let k = low + i as f64 * stride;
+                let end = i == 0 || i == steps as u64;
+                let weight = if end { 0.5 * stride + 0.5 } else { stride };
+                terms.push(self.sum(self.choose(chosen, k), floor, guess) + ln(weight));
+            }
+            let mut k = low + steps * stride + 1.0;
+            while k <= high {
+                terms.push(self.sum(self.choose(chosen, k), floor, guess));
+                k += 1.0;
+            }
+            return;
+        }
+        let mut k = low;
+        while k <= high {
+            terms.push(self.sum(self.choose(chosen, k), floor, guess) + ln(stride));
+            k += stride;
+        }
     }
 
     /// The variance of the Gaussian that terms look like along one count, near `at`.
@@ -291,8 +404,13 @@ impl Moment {
         let atom = &self.atoms[chosen.level];
         let rest = (chosen.left - at).max(0.5);
         // A, if the counts not yet chosen are as expected.
-        let x = chosen.x + atom.numerator * (at - self.means[chosen.level]) / self.total;
-        let sum = (self.total * (1.0 + x)).max(at.max(0.5) * atom.numerator);
+        let expected: f64 = self.atoms[chosen.level + 1..]
+            .iter()
+            .zip(&self.means[chosen.level + 1..])
+            .map(|(atom, mean)| atom.numerator * mean)
+            .sum();
+        let heaviest = self.count * self.heaviest.weight * self.heaviest.numerator;
+        let sum = chosen.a + at.max(0.5) * atom.numerator + expected + heaviest;
         let power = if sum > 0.0 {
             self.order * (atom.numerator / sum).powi(2)
         } else {

@@ -11,11 +11,7 @@ fn clones(ratio: f64) -> Vec<Atom> {
         (weight, 1.0, ratio),
         (1.0 - 2.0 * weight, 0.0, 0.0),
     ]
-    .map(|(weight, numerator, denominator)| Atom {
-        weight,
-        numerator,
-        denominator,
-    })
+    .map(|(weight, numerator, denominator)| Atom::new(weight, numerator, denominator))
     .to_vec()
 }
 
@@ -23,11 +19,7 @@ fn clones(ratio: f64) -> Vec<Atom> {
 fn checked_in(ratio: f64, rate: f64) -> Vec<Atom> {
     let mut atoms = clones(ratio);
     atoms.iter_mut().for_each(|atom| atom.weight *= rate);
-    atoms.push(Atom {
-        weight: 1.0 - rate,
-        numerator: 1.0,
-        denominator: 1.0,
-    });
+    atoms.push(Atom::new(1.0 - rate, 1.0, 1.0));
     atoms
 }
 

@@ -6,11 +6,7 @@ use shuffledp_numerics::likelihood_ratio::{Atom, PairSum};
 fn atoms(entries: &[(f64, f64, f64)]) -> Vec<Atom> {
     entries
         .iter()
-        .map(|&(weight, numerator, denominator)| Atom {
-            weight,
-            numerator,
-            denominator,
-        })
+        .map(|&(weight, numerator, denominator)| Atom::new(weight, numerator, denominator))
         .collect()
 }
 

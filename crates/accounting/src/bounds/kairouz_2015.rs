@@ -23,7 +23,8 @@ pub fn delta_pure(rounds: u64, epsilon: f64, total: f64) -> f64 {
             law.ln_upper_tail(t.max(0.0) as u64)
         })
     };
-    let (first, second) = (tail(q), tail(1.0 - q) + total);
+    // 1 − q without cancellation.
+    let (first, second) = (tail(q), tail(1.0 / (1.0 + epsilon.exp())) + total);
     if second >= first {
         return 0.0;
     }

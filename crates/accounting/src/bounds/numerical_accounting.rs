@@ -31,15 +31,15 @@ fn randomizing(k: u64, epsilon0: f64) -> (f64, f64) {
 /// # Ok::<(), shuffledp_accounting::bounds::Unmet>(())
 /// ```
 pub fn strong_printed(users: u64, k: u64, epsilon0: f64, epsilon: f64) -> Result<f64, Unmet> {
-    require(users <= 1_000_000_000, || {
-        "n <= 1e9 (the printed sum runs over counts)".into()
+    require(users <= 10_000_000, || {
+        "n <= 1e7 (the printed sum runs over counts)".into()
     })?;
     let (gamma, _) = randomizing(k, epsilon0);
     let law = Binomial::new(users - 1, gamma / k as f64)
         .ok_or_else(|| Unmet("a probability gamma/k".into()))?;
     let a = epsilon.exp();
     let mean = (users - 1) as f64 * gamma / k as f64;
-    let width = 40.0 * mean.sqrt() + 800.0;
+    let width = 14.0 * mean.sqrt() + 100.0;
     let first = (mean - width).max(0.0) as u64;
     let last = ((mean + width) as u64).min(users - 1);
     let mut total = 0.0;

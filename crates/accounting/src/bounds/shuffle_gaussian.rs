@@ -332,7 +332,7 @@ pub fn equation_17(sigma: f64, users: u64, rate: f64) -> Result<RdpCurve, Unmet>
     }))
 }
 
-/// Theorem 3 as printed, with the best of a hundred Δ.
+/// Theorem 3 as printed, with the best of twenty Δ.
 pub fn theorem_3(sigma: f64, users: u64, rate: f64) -> RdpCurve {
     let mean = users as f64 * rate;
     let one = wang_2019::sampled(pair(sigma, Crowd::Everyone(1)), rate, f64::INFINITY, 2048);

@@ -109,7 +109,7 @@ impl CheckIn {
             return Vec::new();
         };
         let mean = self.users as f64 * self.rate;
-        let width = (10.0 * mean.sqrt() + 30.0).min(1000.0);
+        let width = (10.0 * mean.sqrt() + 30.0).min(250.0);
         let near = |k: u64| self.users <= 2000 || (k as f64 - mean).abs() <= width || k < 64;
         let mut counts = Vec::new();
         let mut k = 0;
