@@ -422,6 +422,24 @@ fn published_tables_come_out() {
         assert_eq!(format!("{:.5}", answer.value), printed);
     }
     assert_eq!(curve.epsilon(delta).unwrap().order, 1976.0);
+    // The atoms of Theorem S, nine digits.
+    for (n, epsilon0, values) in [
+        (
+            10_000,
+            4.0,
+            [0.0103613707, 0.0207269594, 0.0832984864, 1.11905942],
+        ),
+        (
+            100_000,
+            2.0,
+            [9.73197239e-5, 1.94639451e-4, 7.78558102e-4, 3.11425220e-3],
+        ),
+    ] {
+        let curve = Profile::new(Atoms::ldp(local(epsilon0)).unwrap(), n).rdp(Direction::Forward);
+        for (order, truth) in [2.0, 4.0, 16.0, 64.0].into_iter().zip(values) {
+            assert!((curve.at(order) / truth - 1.0).abs() < 6e-9, "{n} {order}");
+        }
+    }
     // Its Rényi divergences at large n, nine digits.
     for (n, sigma, order, truth) in [
         (10_000, 1.0, 2.0, 1.71813422075e-4),

@@ -16,6 +16,7 @@
 //! Standing: ordinary floating point; about eleven digits. Golden values: `golden/bounds.csv`.
 
 use crate::likelihood_ratio::{Atom, PairSum};
+use crate::log_space::{ln_1p_exp, ln_sum_exp};
 use crate::special::{exp, exp_minus_1_minus_x, ln, ln_1p, ln_1p_minus_x};
 use crate::stirling::{ln_poisson, ln_poisson_at_mean};
 
@@ -202,12 +203,7 @@ impl Moment {
                 return f64::NEG_INFINITY;
             };
             let ln_power = outcome.ln_b + self.order * outcome.ln_ratio;
-            let soft = if ln_power > 0.0 {
-                ln_power + ln_1p(exp(-ln_power))
-            } else {
-                ln_1p(exp(ln_power))
-            };
-            return outcome.ln_weight + soft;
+            return outcome.ln_weight + ln_1p_exp(ln_power);
         }
         let level = chosen.level;
         let (peak, height) = self.climb(chosen, guess[level].min(chosen.left), guess);
@@ -344,7 +340,7 @@ impl Moment {
         for span in spans {
             self.add(chosen, span, floor, guess, &mut terms);
         }
-        ln_sum(&terms)
+        ln_sum_exp(&terms)
     }
 
     /// The terms of one span.
@@ -429,13 +425,4 @@ impl Moment {
         }
         stride
     }
-}
-
-/// ln Σ e^{x}.
-fn ln_sum(terms: &[f64]) -> f64 {
-    let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if top == f64::NEG_INFINITY {
-        return top;
-    }
-    top + ln(terms.iter().map(|term| exp(term - top)).sum::<f64>())
 }

@@ -18,6 +18,7 @@ pub mod shuffled_check_in;
 pub mod wang_2019;
 pub mod zhu_2022;
 
+pub(crate) use shuffledp_numerics::log_space::{ln_1p_exp, ln_sum_exp};
 use std::fmt;
 
 /// A condition of a theorem that does not hold here, in words.
@@ -61,28 +62,4 @@ pub(crate) fn solve(limit: f64, delta: f64, falling: impl Fn(f64) -> f64) -> Opt
 pub(crate) fn ln_choose(order: f64, j: f64) -> f64 {
     use shuffledp_numerics::special::ln_gamma;
     ln_gamma(order + 1.0) - ln_gamma(j + 1.0) - ln_gamma(order - j + 1.0)
-}
-
-/// ln(1 + e^x).
-pub(crate) fn ln_1p_exp(x: f64) -> f64 {
-    if x > 0.0 {
-        x + (-x).exp().ln_1p()
-    } else {
-        x.exp().ln_1p()
-    }
-}
-
-/// ln Σ e^{x}.
-pub(crate) fn ln_sum_exp(terms: &[f64]) -> f64 {
-    let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if !top.is_finite() {
-        return top;
-    }
-    // Terms far below the largest add nothing, and an exponential costs more than a comparison.
-    let sum: f64 = terms
-        .iter()
-        .filter(|&&term| term > top - 45.0)
-        .map(|term| (term - top).exp())
-        .sum();
-    top + sum.ln()
 }
