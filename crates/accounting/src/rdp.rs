@@ -206,18 +206,30 @@ impl RdpCurve {
         }
         let golden = 0.5 * (5f64.sqrt() - 1.0);
         let (mut low, mut high) = ((best.0 - stride).max(first), (best.0 + stride).min(last));
-        for _ in 0..28 {
-            if high - low < 1e-5 || (whole && order_at(high) - order_at(low) <= 1.0) {
-                break;
-            }
-            let (a, b) = (high - golden * (high - low), low + golden * (high - low));
-            let (at_a, at_b) = (value(a), value(b));
+        // Two inner points, one of which the next step uses again. The objective is flat at its least: a thousandth in ln(λ − 1) is a millionth in ε.
+        let inner = |low: f64, high: f64| high - golden * (high - low);
+        let (mut a, mut b) = (inner(low, high), low + golden * (high - low));
+        let (mut at_a, mut at_b) = (value(a), value(b));
+        while high - low > 1e-3 {
             for candidate in [(a, at_a), (b, at_b)] {
                 if candidate.1 < best.1 {
                     best = candidate;
                 }
             }
-            if at_a <= at_b { high = b } else { low = a }
+            if whole && order_at(high) - order_at(low) <= 1.0 {
+                break;
+            }
+            if at_a <= at_b {
+                high = b;
+                (b, at_b) = (a, at_a);
+                a = inner(low, high);
+                at_a = value(a);
+            } else {
+                low = a;
+                (a, at_a) = (b, at_b);
+                b = low + golden * (high - low);
+                at_b = value(b);
+            }
         }
         AtOrder {
             value: best.1,

@@ -76,7 +76,7 @@ pub fn lemma_1(order: f64, epsilon: f64, delta: f64) -> f64 {
     };
     let golden = 0.5 * (5f64.sqrt() - 1.0);
     let (mut low, mut high) = (-80.0, 40.0);
-    for _ in 0..60 {
+    for _ in 0..40 {
         let (a, b) = (high - golden * (high - low), low + golden * (high - low));
         if ln_m(a) <= ln_m(b) {
             high = b
