@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Dice, Part, extremal_channel, kary, multisets, view};
+use common::{Dice, Part, extremal_channel, hockey_stick, kary, multisets, view};
 use shuffledp_accounting::atoms::Atoms;
 use shuffledp_accounting::bounds::balle_2019::{self, Inequality};
 use shuffledp_accounting::bounds::shuffle_gaussian::{self, Crowd};
@@ -305,6 +305,89 @@ fn no_channel_exceeds_a_proved_curve() {
     }
     assert!(checks > 10_000, "only {checks}");
     assert!(tightest > 0.95, "{tightest}");
+}
+
+#[test]
+fn no_channel_exceeds_a_guarantee_of_few_users() {
+    // The (ε, δ) theorems that say something about a handful of users, at large δ.
+    let mut dice = Dice::new(77);
+    let mut tried = HashMap::<&str, usize>::new();
+    for trial in 0..40 {
+        let epsilon0 = [0.1, 0.2, 1.0, 2.0, 3.0][dice.below(5)];
+        let (inputs, n) = (2 + trial % 2, 3 + dice.below(2));
+        let named = trial % 2 == 0;
+        let channel = if named {
+            kary(inputs, epsilon0)
+        } else {
+            extremal_channel(&mut dice, inputs, epsilon0)
+        };
+        let (users, k) = (n as u64, inputs as u64);
+        let sample = 2 + dice.below(n - 1);
+        let base = Profile::new(Atoms::ldp(local(epsilon0)).unwrap(), sample as u64);
+        let rate = sample as f64 / n as f64;
+        for delta in [0.02, 0.1, 0.2, 0.35] {
+            let mut guarantees = vec![
+                (
+                    "hoeffding",
+                    Part::Everyone,
+                    balle_2019::epsilon(Inequality::Hoeffding, users, epsilon0, None, delta).ok(),
+                ),
+                (
+                    "bennett",
+                    Part::Everyone,
+                    balle_2019::epsilon(Inequality::Bennett, users, epsilon0, None, delta).ok(),
+                ),
+                (
+                    "zhu",
+                    Part::Sample(sample),
+                    zhu_2022::epsilon(&base, rate, 1, delta),
+                ),
+            ];
+            if named {
+                guarantees.extend([
+                    (
+                        "hoeffding k",
+                        Part::Everyone,
+                        balle_2019::epsilon(Inequality::Hoeffding, users, epsilon0, Some(k), delta)
+                            .ok(),
+                    ),
+                    (
+                        "bennett k",
+                        Part::Everyone,
+                        balle_2019::epsilon(Inequality::Bennett, users, epsilon0, Some(k), delta)
+                            .ok(),
+                    ),
+                    (
+                        "A_s",
+                        Part::Everyone,
+                        numerical_accounting::strong_epsilon(users, k, epsilon0, delta, false).ok(),
+                    ),
+                ]);
+            }
+            for (name, part, epsilon) in guarantees {
+                let Some(epsilon) = epsilon else { continue };
+                *tried.entry(name).or_default() += 1;
+                for others in multisets(inputs, n - 1) {
+                    for (x0, x1) in [(0, 1), (1, 0)] {
+                        let with = |x: usize| {
+                            let mut all = others.clone();
+                            all.push(x);
+                            view(&channel, &all, part)
+                        };
+                        let truth = hockey_stick(&with(x0), &with(x1), epsilon.exp());
+                        assert!(
+                            truth <= delta * (1.0 + 1e-6),
+                            "{name}: {truth} > {delta} at {epsilon}, n {n}, {part:?}, {channel:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        tried.len() == 6 && tried.values().all(|&times| times >= 10),
+        "{tried:?}"
+    );
 }
 
 #[test]
