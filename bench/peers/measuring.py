@@ -1,4 +1,4 @@
-"""What `run` and `composition` share: building everybody, and the time and memory of one child process."""
+"""What `run`, `composition` and `allocation` share: building everybody, and the time and memory of one child process."""
 import os
 import subprocess
 import sys

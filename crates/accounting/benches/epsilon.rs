@@ -3,7 +3,9 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use shuffledp_accounting::bounds::girgis_2021;
 use shuffledp_accounting::bounds::shuffle_gaussian::{self, Crowd};
-use shuffledp_accounting::{Delta, Divergence, Error, Mechanism, Plan, Round, account, compare};
+use shuffledp_accounting::{
+    Delta, Divergence, Domain, Epsilon, Error, Mechanism, Plan, Round, account, compare,
+};
 use std::hint::black_box;
 
 fn answer(plan: &Plan, delta: f64) -> Result<f64, Error> {
@@ -61,6 +63,36 @@ fn composed_epsilon(criterion: &mut Criterion) {
             1e-8,
         ),
     ];
+    let gaussian = || {
+        let mechanism = Mechanism::gaussian(1.0, Domain::Interval);
+        mechanism.and_then(|mechanism| Round::new(mechanism, 1_000_000))
+    };
+    let allocation = || {
+        let mechanism = Mechanism::random_allocation(1.0);
+        mechanism.and_then(|mechanism| Round::new(mechanism, 1_000))
+    };
+    let slow = [
+        ("gaussian n=1e6", gaussian(), 1, 1e-6),
+        ("gaussian n=1e6, T=1e4", gaussian(), 10_000, 1e-6),
+        ("random allocation n=1000", allocation(), 1, 1e-6),
+    ];
+    let mut group = criterion.benchmark_group("densities");
+    group.sample_size(10);
+    for (name, round, times, delta) in slow {
+        let Ok(plan) = round.and_then(|round| Plan::new(round, times)) else {
+            panic!("{name} is not a valid plan")
+        };
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| answer(black_box(&plan), black_box(delta)));
+        });
+    }
+    let Ok(point) = gaussian().and_then(|round| account(&round)) else {
+        panic!("one round of Gaussian noise can be priced")
+    };
+    group.bench_function("gaussian n=1e6, one delta, both bounds", |bencher| {
+        bencher.iter(|| Epsilon::new(black_box(0.005)).and_then(|epsilon| point.delta(epsilon)));
+    });
+    group.finish();
     for (name, round, times, delta) in cases {
         measure(
             criterion,

@@ -6,12 +6,15 @@
 //! Colluding users are subtracted from n: they can be handed over to the analyzer, reports and all. With m of n sampled, the number of honest participants is at most m, and δ grows with it (Jensen: a participant's X has mean 1 − a, an
 //! absent user's is the constant), so the upper bound is m of n_honest; the lower one forgoes what the colluders know, and is m of n.
 
+use crate::approximate;
 use crate::atoms::Atoms;
 use crate::bound::{Answer, Bound, Delta, Epsilon, Numerics, Side, Standing};
+use crate::cells::Fineness;
 use crate::compose::{self, Composition, ln_gaussian_delta, ln_tail};
 use crate::error::{Error, Parameter, within};
+use crate::gaussian;
 use crate::lower::{self, Adversary};
-use crate::mechanism::{Categories, Mechanism};
+use crate::mechanism::{Categories, Domain, Mechanism};
 use crate::participation::{Participation, Rate};
 use crate::plan::Plan;
 use crate::pld::{Company, Pld, Resolution};
@@ -33,7 +36,8 @@ const DEEPEST: f64 = -735.0;
 /// The laws of one round, and their distributions of losses once these have been needed.
 #[derive(Debug)]
 pub(crate) struct Priced {
-    /// δ of the round is at most the largest of these.
+    round: Round,
+    /// δ of the round is at most the largest of these; none where its local guarantee is approximate.
     dominating: Vec<Profile>,
     dominating_name: &'static str,
     /// δ of some instance of the round is each of these, the most promising first.
@@ -77,20 +81,29 @@ pub struct Account {
 /// # Ok::<(), shuffledp_accounting::Error>(())
 /// ```
 pub fn account(plan: impl Into<Plan>) -> Result<Account, Error> {
+    let plan = plan.into();
+    let fineness = match plan.rounds() {
+        [(round, 1)] => Fineness::of_one_round(round.users()),
+        _ => Fineness::Coarse,
+    };
     let rounds: Result<Vec<_>, Error> = plan
-        .into()
         .rounds()
         .iter()
-        .map(|(round, times)| Ok((Arc::new(Priced::new(round)?), *times)))
+        .map(|(round, times)| Ok((Arc::new(Priced::new(round, fineness)?), *times)))
         .collect();
     Ok(Account::of(rounds?))
 }
 
 impl Priced {
-    pub(crate) fn new(round: &Round) -> Result<Self, Error> {
-        let (dominating, dominating_name) = dominating_profiles(round)?;
-        let attained = attained_profiles(round)?;
+    pub(crate) fn new(round: &Round, fineness: Fineness) -> Result<Self, Error> {
+        let (dominating, dominating_name) = if is_approximate(round.mechanism()) {
+            (Vec::new(), round.mechanism().name())
+        } else {
+            dominating_profiles(round, fineness)?
+        };
+        let attained = attained_profiles(round, fineness)?;
         Ok(Self {
+            round: round.clone(),
             dominating,
             dominating_name,
             attained,
@@ -100,7 +113,13 @@ impl Priced {
 
     /// The variance of the loss of one round, about.
     fn variance(&self) -> f64 {
-        self.dominating[0].loss_deviation().powi(2)
+        self.leading().loss_deviation().powi(2)
+    }
+
+    /// The law that varies most.
+    fn leading(&self) -> &Profile {
+        // There is always an adversary.
+        self.dominating.first().unwrap_or(&self.attained[0].profile)
     }
 
     /// A distribution of this accuracy and depth, made once. `None` if the loss is always zero, or if a lower one cannot be had: leaving a round out lowers the bound.
@@ -149,9 +168,12 @@ impl Priced {
 }
 
 /// Laws that together dominate a round, the one that varies most first, and their name.
-pub(crate) fn dominating_profiles(round: &Round) -> Result<(Vec<Profile>, &'static str), Error> {
+pub(crate) fn dominating_profiles(
+    round: &Round,
+    fineness: Fineness,
+) -> Result<(Vec<Profile>, &'static str), Error> {
     let mut dominating = Vec::new();
-    for atoms in dominating_atoms(round)? {
+    for atoms in dominating_atoms(round, fineness)? {
         for atoms in dominating_with(atoms, round.participation())? {
             dominating.push(match round.participation() {
                 Participation::Sample(size) => Profile::sampled(atoms, round.honest(), size),
@@ -170,9 +192,9 @@ pub(crate) fn dominating_profiles(round: &Round) -> Result<(Vec<Profile>, &'stat
 }
 
 /// Explicit adversaries, the most promising first.
-pub(crate) fn attained_profiles(round: &Round) -> Result<Vec<Attained>, Error> {
+pub(crate) fn attained_profiles(round: &Round, fineness: Fineness) -> Result<Vec<Attained>, Error> {
     let mut attained = Vec::new();
-    for Adversary { atoms, name, words } in lower::adversaries(round.mechanism())? {
+    for Adversary { atoms, name, words } in lower::adversaries(round.mechanism(), fineness)? {
         for atoms in attained_with(atoms, round.participation())? {
             let profile = match round.participation() {
                 Participation::Sample(size) => Profile::sampled(atoms, round.users(), size),
@@ -193,7 +215,15 @@ pub(crate) fn attained_profiles(round: &Round) -> Result<Vec<Attained>, Error> {
     Ok(attained)
 }
 
-fn dominating_atoms(round: &Round) -> Result<Vec<Atoms>, Error> {
+/// Whether the local guarantee is approximate, with nothing else known that would dominate a round.
+fn is_approximate(mechanism: &Mechanism) -> bool {
+    matches!(
+        mechanism,
+        Mechanism::ApproximateLdp(..) | Mechanism::Gaussian(_, Domain::Ball)
+    )
+}
+
+fn dominating_atoms(round: &Round, fineness: Fineness) -> Result<Vec<Atoms>, Error> {
     let adaptive = round.is_adaptive_within_round();
     match round.mechanism() {
         Mechanism::Ldp(epsilon0)
@@ -205,6 +235,14 @@ fn dominating_atoms(round: &Round) -> Result<Vec<Atoms>, Error> {
         }
         Mechanism::Oracle(oracle) if adaptive => Ok(vec![Atoms::ldp_adaptive(oracle.epsilon0())?]),
         Mechanism::Oracle(oracle) => oracle.blankets(),
+        Mechanism::Scalar(scalar) if adaptive => Ok(vec![Atoms::ldp_adaptive(scalar.epsilon0())?]),
+        Mechanism::Scalar(scalar) => Ok(vec![scalar.blanket(fineness)?]),
+        Mechanism::Gaussian(sigma, Domain::Interval) => {
+            Ok(vec![gaussian::interval_blanket(sigma.value(), fineness)?])
+        }
+        Mechanism::RandomAllocation(sigma) => {
+            Ok(vec![gaussian::pair_above(sigma.value(), fineness)?])
+        }
         Mechanism::Ldp(epsilon0) => Ok(vec![Atoms::ldp(*epsilon0)?]),
         Mechanism::BinaryResponse(epsilon0) => {
             Ok(vec![Atoms::kary_blanket(Categories::TWO, *epsilon0)?])
@@ -221,9 +259,11 @@ fn dominating_atoms(round: &Round) -> Result<Vec<Atoms>, Error> {
             }
             Ok(all)
         }
-        Mechanism::ApproximateLdp(..) | Mechanism::Gaussian(_) => Err(Error::NotPriced {
-            mechanism: round.mechanism().name(),
-        }),
+        Mechanism::ApproximateLdp(..) | Mechanism::Gaussian(_, Domain::Ball) => {
+            Err(Error::NotPriced {
+                mechanism: round.mechanism().name(),
+            })
+        }
     }
 }
 
@@ -275,6 +315,15 @@ impl Strategy {
     }
 }
 
+/// Where no ε can be proved there is no answer.
+fn finite(epsilon: f64, mechanism: &'static str, delta: f64) -> Result<(), Error> {
+    if epsilon.is_finite() {
+        Ok(())
+    } else {
+        Err(Error::NoFiniteEpsilon { mechanism, delta })
+    }
+}
+
 /// Two bounds that contradict each other are not an answer.
 fn ordered(lower: f64, upper: f64) -> Result<(), Error> {
     if lower <= upper {
@@ -315,7 +364,6 @@ impl Account {
             return round.epsilon(delta);
         }
         let tail = ln_tail(delta.ln(), self.total());
-        let upper = self.pessimistic(tail)?;
         let (mut lower, mut best) = (0.0, None);
         for strategy in self.strategies((-2.0 * delta.ln()).sqrt()) {
             let value = self.optimistic(&strategy, tail)?.epsilon(delta);
@@ -323,10 +371,84 @@ impl Account {
                 (lower, best) = (value, Some(strategy));
             }
         }
-        let most = upper.epsilon(delta);
+        let rounds = self.described();
+        let (most, other, numerics) = if self.is_approximate() {
+            let (most, way) = approximate::epsilon(&rounds, delta)?;
+            (most, Some(way), self.numerics(0.0, tail)?)
+        } else {
+            let upper = self.pessimistic(tail)?;
+            let numerics = self.numerics(upper.infinite(), tail)?;
+            let (local, way) = approximate::local_epsilon(&rounds, delta);
+            let most = upper.epsilon(delta);
+            if local < most {
+                (local, Some(way), numerics)
+            } else {
+                (most, None, numerics)
+            }
+        };
+        finite(most, self.rounds[0].0.dominating_name, delta)?;
         ordered(lower, most)?;
-        let numerics = self.numerics(&upper, tail)?;
-        Ok(self.answer(Epsilon::new(most)?, Epsilon::new(lower)?, best, numerics))
+        let (most, lower) = (Epsilon::new(most)?, Epsilon::new(lower)?);
+        Ok(self.answer(most, lower, best, other, numerics))
+    }
+
+    /// The upper bound of [`Account::epsilon`] alone.
+    pub(crate) fn upper_epsilon(&self, delta: f64) -> Result<f64, Error> {
+        if let [(round, 1)] = &self.rounds[..] {
+            return Ok(round.upper_epsilon(delta)?.0);
+        }
+        let tail = ln_tail(delta.ln(), self.total());
+        Ok(self.pessimistic(tail)?.epsilon(delta))
+    }
+
+    /// The upper bound of [`Account::delta`] alone.
+    pub(crate) fn upper_delta(&self, epsilon: f64) -> Result<f64, Error> {
+        if let [(round, 1)] = &self.rounds[..] {
+            return Ok(round.upper_delta(epsilon)?.0);
+        }
+        Ok(self.deep_enough(epsilon)?.1)
+    }
+
+    /// The composed rounds, δ(ε), and the tail at which what was cut off no longer shows in it.
+    fn deep_enough(&self, epsilon: f64) -> Result<(Composition, f64, f64), Error> {
+        let mut tail = ln_tail(ln_gaussian_delta(epsilon, self.variance()), self.total());
+        let mut upper = self.pessimistic(tail)?;
+        let mut most = upper.delta(epsilon);
+        while upper.infinite() > 1e-3 * most && tail > DEEPEST {
+            tail = (2.0 * tail).max(DEEPEST);
+            upper = self.pessimistic(tail)?;
+            most = upper.delta(epsilon);
+        }
+        Ok((upper, most, tail))
+    }
+
+    /// The rounds as they were described.
+    fn described(&self) -> Vec<(&Round, u64)> {
+        self.rounds
+            .iter()
+            .map(|(round, times)| (&round.round, *times))
+            .collect()
+    }
+
+    /// Whether some round's local guarantee is approximate.
+    fn is_approximate(&self) -> bool {
+        self.rounds
+            .iter()
+            .any(|(round, _)| round.dominating.is_empty())
+    }
+
+    /// For questions that only distributions of losses answer.
+    fn refuse_approximate(&self) -> Result<(), Error> {
+        match self
+            .rounds
+            .iter()
+            .find(|(round, _)| round.dominating.is_empty())
+        {
+            Some((round, _)) => Err(Error::NotPriced {
+                mechanism: round.dominating_name,
+            }),
+            None => Ok(()),
+        }
     }
 
     /// The least δ for which the plan is (ε, δ)-DP.
@@ -335,15 +457,20 @@ impl Account {
         if let [(round, 1)] = &self.rounds[..] {
             return round.delta(epsilon);
         }
-        let mut tail = ln_tail(ln_gaussian_delta(epsilon, self.variance()), self.total());
-        let mut upper = self.pessimistic(tail)?;
-        let mut most = upper.delta(epsilon);
-        // Go deeper until what was cut off no longer shows in the answer.
-        while upper.infinite() > 1e-3 * most && tail > DEEPEST {
-            tail = (2.0 * tail).max(DEEPEST);
-            upper = self.pessimistic(tail)?;
-            most = upper.delta(epsilon);
-        }
+        let rounds = self.described();
+        let (most, other, tail, infinite) = if self.is_approximate() {
+            let (most, way) = approximate::delta(&rounds, epsilon)?;
+            let tail = ln_tail(ln_gaussian_delta(epsilon, self.variance()), self.total());
+            (most, Some(way), tail, 0.0)
+        } else {
+            let (upper, most, tail) = self.deep_enough(epsilon)?;
+            let (local, way) = approximate::local_delta(&rounds, epsilon);
+            if local < most {
+                (local, Some(way), tail, upper.infinite())
+            } else {
+                (most, None, tail, upper.infinite())
+            }
+        };
         let (mut lower, mut best) = (0.0, None);
         for strategy in self.strategies(epsilon / self.variance().sqrt()) {
             let value = self.optimistic(&strategy, tail)?.delta(epsilon);
@@ -352,8 +479,9 @@ impl Account {
             }
         }
         ordered(lower, most)?;
-        let numerics = self.numerics(&upper, tail)?;
-        Ok(self.answer(Delta::new(most)?, Delta::new(lower)?, best, numerics))
+        let numerics = self.numerics(infinite, tail)?;
+        let (most, lower) = (Delta::new(most)?, Delta::new(lower)?);
+        Ok(self.answer(most, lower, best, other, numerics))
     }
 
     /// The trade-off function: the type II error of any test with type I error `alpha` in (0, 1) is at least `upper`; for some pair of datasets a test attains `lower`.
@@ -364,6 +492,7 @@ impl Account {
             alpha > 0.0 && alpha < 1.0,
             "(0, 1)",
         )?;
+        self.refuse_approximate()?;
         let tail = ln_tail(alpha.ln() - 23.0, self.total());
         let upper = self.pessimistic(tail)?;
         let (mut attained, mut best) = (1.0 - alpha, None);
@@ -375,11 +504,12 @@ impl Account {
                 (attained, best) = (value, Some(strategy));
             }
         }
-        let numerics = self.numerics(&upper, tail)?;
+        let numerics = self.numerics(upper.infinite(), tail)?;
         Ok(self.answer(
             upper.type_two_error(&upper, alpha),
             attained,
             best,
+            None,
             numerics,
         ))
     }
@@ -392,6 +522,7 @@ impl Account {
             (1.0 + 1e-6..=1e6).contains(&order),
             "[1 + 1e-6, 1e6]",
         )?;
+        self.refuse_approximate()?;
         let upper = self.pessimistic(DEEPEST)?;
         let (mut lower, mut best) = (0.0, None);
         for strategy in self.strategies(f64::INFINITY) {
@@ -402,12 +533,13 @@ impl Account {
         }
         let most = upper.renyi(order);
         ordered(lower, most)?;
-        let numerics = self.numerics(&upper, DEEPEST)?;
-        Ok(self.answer(most, lower, best, numerics))
+        let numerics = self.numerics(upper.infinite(), DEEPEST)?;
+        Ok(self.answer(most, lower, best, None, numerics))
     }
 
     /// Mean and variance of the privacy loss of the dominating and of the best attained pair, as discretised.
     pub fn loss_moments(&self) -> Result<Answer<(f64, f64)>, Error> {
+        self.refuse_approximate()?;
         let tail = ln_tail(-40.0, self.total());
         let upper = self.pessimistic(tail)?;
         let best = self.strategies(0.0).into_iter().next();
@@ -415,8 +547,8 @@ impl Account {
             Some(strategy) => self.optimistic(strategy, tail)?.loss_moments(),
             None => (0.0, 0.0),
         };
-        let numerics = self.numerics(&upper, tail)?;
-        Ok(self.answer(upper.loss_moments(), attained, best, numerics))
+        let numerics = self.numerics(upper.infinite(), tail)?;
+        Ok(self.answer(upper.loss_moments(), attained, best, None, numerics))
     }
 
     fn total(&self) -> f64 {
@@ -430,7 +562,7 @@ impl Account {
             .rounds
             .iter()
             .map(|(round, times)| {
-                let profile = &round.dominating[0];
+                let profile = round.leading();
                 let most = profile.loss_deviation().min(profile.atoms().loss_limit());
                 *times as f64 * most * most
             })
@@ -499,10 +631,16 @@ impl Account {
                 self.rounds.iter().zip(&chosen).all(|((round, _), &index)| {
                     round.attained[index].profile.atoms().is_symmetric()
                 });
-            let directions: &[Direction] = if symmetric {
-                &[Direction::Forward]
-            } else {
-                &[Direction::Forward, Direction::Reverse]
+            // Of laws of many atoms, which are dear, only the direction whose losses lean to the right.
+            let leaning = match (&self.rounds[..], &chosen[..]) {
+                ([(round, _)], &[index]) => round.attained[index].profile.leaning(),
+                _ => None,
+            };
+            let directions: &[Direction] = match leaning {
+                _ if symmetric => &[Direction::Forward],
+                Some(Direction::Forward) => &[Direction::Forward],
+                Some(Direction::Reverse) => &[Direction::Reverse],
+                None => &[Direction::Forward, Direction::Reverse],
             };
             for &direction in directions {
                 all.push(Strategy {
@@ -514,9 +652,12 @@ impl Account {
         all
     }
 
-    fn numerics(&self, upper: &Composition, tail: f64) -> Result<Numerics, Error> {
+    fn numerics(&self, infinite_loss: f64, tail: f64) -> Result<Numerics, Error> {
         let (mut step, mut points) = (f64::INFINITY, 0);
         for (round, _) in &self.rounds {
+            if round.dominating.is_empty() {
+                continue;
+            }
             if let Some(pld) = round.pld(Want::Dominating, self.accuracy, tail, self.company())? {
                 step = step.min(pld.losses().step());
                 points = points.max(pld.losses().points());
@@ -526,7 +667,7 @@ impl Account {
             accuracy: self.accuracy,
             step: if step.is_finite() { step } else { 0.0 },
             points,
-            infinite_loss: upper.infinite(),
+            infinite_loss,
             integral: compose::TARGET,
             search: compose::TOLERANCE,
         })
@@ -537,6 +678,7 @@ impl Account {
         upper: T,
         lower: T,
         best: Option<Strategy>,
+        other: Option<&'static str>,
         numerics: Numerics,
     ) -> Answer<T> {
         let names: Vec<&str> = self
@@ -558,8 +700,9 @@ impl Account {
             parts.dedup();
             parts.join(by)
         };
+        let way = other.unwrap_or("pld");
         answer(
-            (upper, format!("pld/{}", join(names, "+"))),
+            (upper, format!("{way}/{}", join(names, "+"))),
             (
                 lower,
                 format!(
@@ -575,13 +718,47 @@ impl Account {
 
 /// One round alone: no discretisation of the loss.
 impl Priced {
-    fn epsilon(&self, delta: f64) -> Result<Answer<Epsilon>, Error> {
+    /// The least ε that can be shown, and by what.
+    fn upper_epsilon(&self, delta: f64) -> Result<approximate::Named, Error> {
+        let described = [(&self.round, 1)];
+        if self.dominating.is_empty() {
+            return approximate::epsilon(&described, delta);
+        }
         let mut upper: f64 = 0.0;
         for profile in &self.dominating {
             if upper == 0.0 || !profile.meets(upper, delta) {
                 upper = upper.max(profile.epsilon_upper(delta));
             }
         }
+        let local = approximate::local_epsilon(&described, delta);
+        Ok(if local.0 < upper {
+            local
+        } else {
+            (upper, "profile")
+        })
+    }
+
+    /// The least δ that can be shown, and by what.
+    fn upper_delta(&self, epsilon: f64) -> Result<approximate::Named, Error> {
+        let described = [(&self.round, 1)];
+        if self.dominating.is_empty() {
+            return approximate::delta(&described, epsilon);
+        }
+        let upper = self
+            .dominating
+            .iter()
+            .map(|profile| profile.delta(epsilon).upper)
+            .fold(0.0, f64::max);
+        let local = approximate::local_delta(&described, epsilon);
+        Ok(if local.0 < upper {
+            local
+        } else {
+            (upper, "profile")
+        })
+    }
+
+    /// The largest ε that an adversary attains, and which.
+    fn lower_epsilon(&self, delta: f64) -> (f64, &Attained) {
         let (mut lower, mut best): (f64, _) = (0.0, &self.attained[0]);
         for attained in &self.attained {
             if lower == 0.0 || attained.profile.exceeds(lower, delta) {
@@ -591,16 +768,20 @@ impl Priced {
                 }
             }
         }
+        (lower, best)
+    }
+
+    fn epsilon(&self, delta: f64) -> Result<Answer<Epsilon>, Error> {
+        let (upper, (lower, best)) =
+            rayon::join(|| self.upper_epsilon(delta), || self.lower_epsilon(delta));
+        let (upper, way) = upper?;
+        finite(upper, self.dominating_name, delta)?;
         ordered(lower, upper)?;
-        Ok(self.answer(Epsilon::new(upper)?, Epsilon::new(lower)?, best))
+        Ok(self.answer(Epsilon::new(upper)?, Epsilon::new(lower)?, best, way))
     }
 
     fn delta(&self, epsilon: f64) -> Result<Answer<Delta>, Error> {
-        let upper = self
-            .dominating
-            .iter()
-            .map(|profile| profile.delta(epsilon).upper)
-            .fold(0.0, f64::max);
+        let (upper, way) = self.upper_delta(epsilon)?;
         let (mut lower, mut best) = (0.0, &self.attained[0]);
         for attained in &self.attained {
             let value = attained.profile.delta(epsilon).lower;
@@ -609,12 +790,12 @@ impl Priced {
             }
         }
         ordered(lower, upper)?;
-        Ok(self.answer(Delta::new(upper)?, Delta::new(lower)?, best))
+        Ok(self.answer(Delta::new(upper)?, Delta::new(lower)?, best, way))
     }
 
-    fn answer<T>(&self, upper: T, lower: T, best: &Attained) -> Answer<T> {
+    fn answer<T>(&self, upper: T, lower: T, best: &Attained, way: &str) -> Answer<T> {
         answer(
-            (upper, format!("profile/{}", self.dominating_name)),
+            (upper, format!("{way}/{}", self.dominating_name)),
             (lower, format!("profile/{}", best.name), best.words.clone()),
             Numerics::Profile { accuracy: FINE },
         )

@@ -2,6 +2,7 @@
 
 use crate::account::{Account, Priced};
 use crate::bound::{Answer, Delta, Epsilon};
+use crate::cells::Fineness;
 use crate::error::Error;
 use crate::plan::RoundSpec;
 use crate::round::Round;
@@ -125,7 +126,7 @@ impl Accountant {
         }
         match self.spent.iter().position(|(present, ..)| present == round) {
             Some(index) => Ok((self.spent[index].1.clone(), Some(index))),
-            None => Ok((Arc::new(Priced::new(round)?), None)),
+            None => Ok((Arc::new(Priced::new(round, Fineness::Coarse)?), None)),
         }
     }
 

@@ -80,7 +80,18 @@ impl Atom {
         Self::with_difference(weight, p, q, difference)
     }
 
-    fn mirrored(self) -> Self {
+    /// P and Q, with a difference whose error is a few units in the last place of `subtracted`.
+    pub(crate) fn measured(weight: f64, p: f64, q: f64, difference: f64, subtracted: f64) -> Self {
+        Self {
+            weight,
+            p,
+            q,
+            difference,
+            subtracted,
+        }
+    }
+
+    pub(crate) fn mirrored(self) -> Self {
         Self {
             p: self.q,
             q: self.p,
@@ -115,8 +126,10 @@ impl Atom {
 pub struct Atoms {
     atoms: Vec<Atom>,
     symmetric: bool,
-    /// ln max(P/Q, Q/P): from this ε on, δ is zero.
+    /// ln max(P/Q, Q/P): from this ε on, δ is zero, or `lost`.
     loss_limit: f64,
+    /// Probability of the reports that no atom stands for, under either dataset: there the loss counts as infinite.
+    lost: f64,
 }
 
 impl Atoms {
@@ -153,8 +166,8 @@ impl Atoms {
     /// Checks the invariants; `loss_limit` where it is known exactly.
     fn checked(atoms: Vec<Atom>, loss_limit: Option<f64>) -> Result<Self, Error> {
         for (index, atom) in atoms.iter().enumerate() {
-            for value in [atom.weight, atom.p, atom.q] {
-                if value != 0.0 && !(1e-150..=1e150).contains(&value) {
+            for (value, least) in [(atom.weight, 1e-300), (atom.p, 1e-150), (atom.q, 1e-150)] {
+                if value != 0.0 && !(least..=1e150).contains(&value) {
                     return Err(Error::BadAtom { index, value });
                 }
             }
@@ -186,12 +199,27 @@ impl Atoms {
             symmetric: is_symmetric(&atoms),
             atoms,
             loss_limit,
+            lost: 0.0,
         })
+    }
+
+    /// A law that leaves out reports of this probability, which counts as δ.
+    pub(crate) fn leaving_out(mut self, lost: f64) -> Self {
+        self.lost = lost;
+        self
     }
 
     /// A law of a randomizer whose likelihood ratios are within [1/E, E].
     pub(crate) fn of_epsilon0(atoms: Vec<Atom>, epsilon0: LocalEpsilon) -> Result<Self, Error> {
         Self::checked(atoms, Some(epsilon0.value()))
+    }
+
+    /// A law whose likelihood ratios have logarithms of at most `limit`.
+    pub(crate) fn of_limit(atoms: Vec<Atom>, limit: f64) -> Result<Self, Error> {
+        Self::checked(
+            atoms,
+            Some(rounding::widen_up(limit * (1.0 + 8.0 * f64::EPSILON))),
+        )
     }
 
     /// Theorem S: dominates the shuffle of any ε₀-LDP randomizers.
@@ -366,7 +394,7 @@ impl Atoms {
         };
         add(Atom::plain(1.0 - highest, absent, absent));
         add(Atom::plain(highest - lowest, 0.0, 0.0));
-        Self::checked(atoms, Some(self.loss_limit))
+        Ok(Self::checked(atoms, Some(self.loss_limit))?.leaving_out(self.lost * own))
     }
 
     /// The atoms, none of weight zero.
@@ -382,6 +410,11 @@ impl Atoms {
     /// The largest privacy loss of a single report: from this ε on, δ is zero.
     pub fn loss_limit(&self) -> f64 {
         self.loss_limit
+    }
+
+    /// Probability of the reports that the law leaves out: it adds to δ.
+    pub(crate) fn lost(&self) -> f64 {
+        self.lost
     }
 
     /// Σ π (P−Q)²: n times the squared parameter of the Gaussian mechanism that the round looks like when n is large.

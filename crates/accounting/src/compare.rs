@@ -11,17 +11,18 @@ use crate::bounds::shuffle_gaussian::{self, Crowd};
 use crate::bounds::shuffled_check_in::{self, CheckIn};
 use crate::bounds::{
     Unmet, balle_2018, balle_2019, dwork_2010, enhanced_rdp, erlingsson_2019, feldman_2021,
-    feldman_2023, girgis_2021, kairouz_2015, numerical_accounting, require, solve, wang_2019,
-    zhu_2022,
+    feldman_2023, girgis_2021, kairouz_2015, numerical_accounting, require, secure_aggregation,
+    wang_2019, zhu_2022,
 };
+use crate::cells::Fineness;
 use crate::error::{Error, Parameter, within};
+use crate::gaussian::gdp_epsilon;
 use crate::mechanism::{LocalEpsilon, Mechanism};
 use crate::participation::{Participation, Rate};
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::rdp::RdpCurve;
 use crate::round::Round;
-use shuffledp_numerics::special::erfc;
 use std::time::Instant;
 
 /// What one bound says.
@@ -77,15 +78,11 @@ pub fn compare(round: &Round, rounds: u64, delta: Delta) -> Result<Vec<Compariso
         Mechanism::ApproximateLdp(epsilon0, delta0) => {
             table.approximate(round, epsilon0.value(), delta0.value());
         }
-        Mechanism::Gaussian(sigma) => table.gaussian(round, sigma.value()),
-        Mechanism::Ratio(_) | Mechanism::Matrix(_) => {}
+        Mechanism::Gaussian(sigma, _) => table.gaussian(round, sigma.value()),
+        Mechanism::Scalar(scalar) => table.local(round, scalar.epsilon0(), None)?,
+        Mechanism::Ratio(_) | Mechanism::Matrix(_) | Mechanism::RandomAllocation(_) => {}
     }
-    if !matches!(
-        round.mechanism(),
-        Mechanism::ApproximateLdp(..) | Mechanism::Gaussian(_)
-    ) {
-        table.ours(&plan)?;
-    }
+    table.ours(&plan)?;
     Ok(table.finish())
 }
 
@@ -185,7 +182,7 @@ impl Table {
                     Some("no error term: not a bound"),
                     || {
                         let mu = enhanced_rdp::theorem_2(users, epsilon0) * (rounds as f64).sqrt();
-                        Ok((gaussian_epsilon(mu, delta), None))
+                        Ok((gdp_epsilon(mu, delta), None))
                     },
                 );
                 if let Some(k) = categories {
@@ -433,7 +430,7 @@ impl Table {
 
     /// The exact Rényi divergence of the atoms.
     fn moments(&mut self, round: &Round) -> Result<(), Error> {
-        let (profiles, name) = crate::account::dominating_profiles(round)?;
+        let (profiles, name) = crate::account::dominating_profiles(round, Fineness::Coarse)?;
         let (rounds, delta) = (self.rounds, self.delta);
         let few = profiles
             .iter()
@@ -514,18 +511,24 @@ impl Table {
             "local, exact",
             Standing::Proved,
             Some("what each user has without the shuffler"),
-            || {
-                Ok((
-                    gaussian_epsilon(local * (rounds as f64).sqrt(), delta),
-                    None,
-                ))
-            },
+            || Ok((gdp_epsilon(local * (rounds as f64).sqrt(), delta), None)),
         );
         self.add(
             "shuffle-gaussian Corollary 1",
             Standing::Proved,
             Some("the mechanism without its shuffler"),
             || converted(rounds, delta, shuffle_gaussian::unshuffled(sigma)),
+        );
+        self.add(
+            "shuffledp gaussian-pair",
+            Standing::Conjectured,
+            Some("exact for one pair of datasets: a guarantee only if no pair is worse"),
+            || {
+                let pair = Mechanism::random_allocation(sigma)
+                    .and_then(|mechanism| Plan::new(round.with_mechanism(mechanism), rounds))
+                    .and_then(|plan| account(&plan)?.upper_epsilon(delta));
+                Ok((pair.map_err(|error| Unmet(error.to_string()))?, None))
+            },
         );
         const WORST: &str =
             "the divergence of one pair of datasets: a guarantee only if no pair is worse";
@@ -635,14 +638,27 @@ impl Table {
                 self.add(
                     "shuffled-check-in Theorem 4",
                     Standing::Proved,
-                    Some("for secure aggregation of vectors of norm 1: only the noisy sum is seen"),
+                    Some("for secure aggregation: only the noisy sum is seen"),
                     || {
                         one_rate(range)?;
                         converted(
                             rounds,
                             delta,
-                            shuffled_check_in::distributed(users, rate, sigma)?.capped(1024.0),
+                            // A domain of diameter 1 is one of norm 1/2, in another unit.
+                            shuffled_check_in::distributed(users, rate, 2.0 * sigma)?
+                                .capped(1024.0),
                         )
+                    },
+                );
+                self.add(
+                    "secure aggregation, pld",
+                    Standing::Proved,
+                    Some("only the noisy sum is seen"),
+                    || {
+                        one_rate(range)?;
+                        let sigma = 2.0 * sigma;
+                        let value = secure_aggregation::epsilon(users, rate, sigma, rounds, delta)?;
+                        Ok((value, None))
                     },
                 );
             }
@@ -674,10 +690,11 @@ impl Table {
         let value = |entry: &Comparison| entry.epsilon.as_ref().copied().unwrap_or(f64::INFINITY);
         let sure =
             |entry: &Comparison| matches!(entry.standing, Standing::Certified | Standing::Proved);
-        // Secure aggregation is another system: its number does not compete.
-        let rival = |entry: &Comparison| {
-            sure(entry) && entry.epsilon.is_ok() && !entry.name.ends_with("Theorem 4")
+        // Secure aggregation is another system: its numbers do not compete.
+        let other = |entry: &Comparison| {
+            entry.name.ends_with("Theorem 4") || entry.name.starts_with("secure aggregation")
         };
+        let rival = |entry: &Comparison| sure(entry) && entry.epsilon.is_ok() && !other(entry);
         let lower = self
             .entries
             .iter()
@@ -693,12 +710,12 @@ impl Table {
         for entry in &mut self.entries {
             let Ok(epsilon) = entry.epsilon else { continue };
             entry.tightest = sure(entry)
-                && !entry.name.ends_with("Theorem 4")
+                && !other(entry)
                 && match entry.side {
                     Side::Upper => epsilon == upper,
                     Side::Lower => epsilon == lower,
                 };
-            if entry.side == Side::Upper && epsilon < lower {
+            if entry.side == Side::Upper && epsilon < lower && !other(entry) {
                 let before = entry
                     .note
                     .take()
@@ -732,19 +749,6 @@ fn converted(rounds: u64, delta: f64, curve: RdpCurve) -> Value {
     Ok((best.value, Some(best.order)))
 }
 
-/// δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ): the Gaussian mechanism exactly (Balle, Wang 2018).
-fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
-    let phi = |x: f64| 0.5 * erfc(-x / std::f64::consts::SQRT_2);
-    phi(0.5 * mu - epsilon / mu) - epsilon.exp() * phi(-0.5 * mu - epsilon / mu)
-}
-
-/// ε of μ-GDP at δ.
-fn gaussian_epsilon(mu: f64, delta: f64) -> f64 {
-    // z standard deviations out suffice: δ ≤ Φ(−z) at ε = μ²/2 + μz.
-    let limit = (0.5 * mu * mu + mu * 39.0).min(700.0);
-    solve(limit, delta, |epsilon| gaussian_delta(mu, epsilon)).unwrap_or(f64::INFINITY)
-}
-
 /// A Gaussian randomizer is (ε₀, δ₀)-LDP for every δ₀: the best of them through the clones.
 fn clones_of_gaussian(users: u64, sigma: f64, delta: f64) -> Result<f64, Unmet> {
     let mut best = Err(Unmet(
@@ -752,7 +756,7 @@ fn clones_of_gaussian(users: u64, sigma: f64, delta: f64) -> Result<f64, Unmet> 
     ));
     for step in 0..40 {
         let delta0 = delta / users as f64 * 10f64.powf(-0.5 - 0.15 * f64::from(step));
-        let epsilon0 = gaussian_epsilon(1.0 / sigma, delta0);
+        let epsilon0 = gdp_epsilon(1.0 / sigma, delta0);
         if let Ok(epsilon) = feldman_2021::epsilon_approximate(users, epsilon0, delta0, delta) {
             if best.as_ref().map_or(true, |known| epsilon < *known) {
                 best = Ok(epsilon);

@@ -19,7 +19,7 @@
 use crate::bound::Side;
 use crate::pld::Pld;
 use crate::profile::above_wanted;
-use shuffledp_numerics::lattice::{SaturatingRamp, Sum};
+use shuffledp_numerics::lattice::{Ramp, Sum};
 use shuffledp_numerics::log_space::ln_add_exp;
 use shuffledp_numerics::root::falling_crossing;
 use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_up};
@@ -98,7 +98,7 @@ impl Composition {
     }
 
     /// ln δ(ε) on this side, for ε ≥ 0.
-    fn ln_delta(&self, ramp: &SaturatingRamp, epsilon: f64) -> f64 {
+    fn ln_delta(&self, ramp: &Ramp, epsilon: f64) -> f64 {
         if self.parts.is_empty() || epsilon >= self.loss_limit() {
             return f64::NEG_INFINITY;
         }

@@ -8,6 +8,7 @@
 use crate::account::{Account, account, attained_profiles, dominating_profiles};
 use crate::bound::{Answer, Bound, Numerics, Side, Standing};
 use crate::bounds::shuffle_gaussian::{self, Crowd};
+use crate::cells::Fineness;
 use crate::error::{Error, Parameter, within};
 use crate::mechanism::Mechanism;
 use crate::participation::Participation;
@@ -127,11 +128,11 @@ impl Divergence {
 impl Kind {
     /// `None` where a law has too many atoms to sum over their counts.
     fn new(round: &Round, times: f64) -> Result<Option<Self>, Error> {
-        if let Mechanism::Gaussian(sigma) = round.mechanism() {
+        if let Mechanism::Gaussian(sigma, _) = round.mechanism() {
             return Ok(Some(Self::gaussian(round, sigma.value(), times)));
         }
-        let (profiles, name) = dominating_profiles(round)?;
-        let attained = attained_profiles(round)?;
+        let (profiles, name) = dominating_profiles(round, Fineness::Coarse)?;
+        let attained = attained_profiles(round, Fineness::Coarse)?;
         let few = |profile: &Profile| profile.atoms().iter().count() <= Profile::MOST_ATOMS;
         if !(profiles.iter().all(few) && attained.iter().all(|attained| few(&attained.profile))) {
             return Ok(None);

@@ -103,6 +103,9 @@ pub enum Error {
         /// The population.
         users: u64,
     },
+    /// Users who take part, or collude, where there are steps and no users.
+    #[error("random-allocation has steps, not users: nobody is sampled, checks in or colludes")]
+    StepsNotUsers,
     /// Sampling and check-in at once.
     #[error("a round has a sample or a check-in rate, not both")]
     TwoParticipations,
@@ -251,8 +254,20 @@ pub enum Error {
         /// The upper bound.
         upper: f64,
     },
-    /// A mechanism that has no certified ε of its own yet.
-    #[error("{mechanism} rounds have no certified bound of their own yet: compare published ones")]
+    /// A δ below what the local δ₀ of all users costs.
+    #[error(
+        "at delta {delta} rounds of {mechanism} have no finite epsilon that can be proved: what delta0 of all users costs is more than that"
+    )]
+    NoFiniteEpsilon {
+        /// The mechanism's name.
+        mechanism: &'static str,
+        /// The δ asked about.
+        delta: f64,
+    },
+    /// A question that only a distribution of losses answers, about a mechanism that is known by an approximate local guarantee.
+    #[error(
+        "{mechanism} rounds have no distribution of losses to answer this from: ask for epsilon or delta"
+    )]
     NotPriced {
         /// The mechanism's name.
         mechanism: &'static str,

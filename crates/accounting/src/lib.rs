@@ -17,14 +17,17 @@
 
 mod account;
 mod accountant;
+mod approximate;
 pub mod atoms;
 mod bound;
 pub mod bounds;
+mod cells;
 mod channel;
 mod compare;
 pub mod compose;
 mod divergence;
 mod error;
+mod gaussian;
 mod lower;
 mod mechanism;
 mod oracle;
@@ -34,6 +37,7 @@ pub mod pld;
 pub mod profile;
 pub mod rdp;
 mod round;
+mod scalar;
 
 pub use account::{Account, account};
 pub use accountant::Accountant;
@@ -42,8 +46,9 @@ pub use channel::Channel;
 pub use compare::{Comparison, compare};
 pub use divergence::Divergence;
 pub use error::{Error, Parameter};
-pub use mechanism::{Categories, LocalEpsilon, Mechanism, RatioSummary};
+pub use mechanism::{Categories, Domain, LocalEpsilon, Mechanism, RatioSummary};
 pub use oracle::{Oracle, OracleKind};
 pub use participation::{Participation, Rate};
 pub use plan::Plan;
 pub use round::Round;
+pub use scalar::{Scalar, ScalarKind};

@@ -5,7 +5,9 @@
 //! (both directions), or all at a third one.
 
 use crate::atoms::Atoms;
+use crate::cells::Fineness;
 use crate::error::Error;
+use crate::gaussian;
 use crate::mechanism::{Categories, LocalEpsilon, Mechanism};
 
 /// A mechanism on a pair of datasets.
@@ -18,9 +20,13 @@ pub(crate) struct Adversary {
 }
 
 /// The datasets to try for a mechanism; each alone is a valid lower bound.
-pub(crate) fn adversaries(mechanism: &Mechanism) -> Result<Vec<Adversary>, Error> {
+pub(crate) fn adversaries(
+    mechanism: &Mechanism,
+    fineness: Fineness,
+) -> Result<Vec<Adversary>, Error> {
     match mechanism {
-        Mechanism::Ldp(epsilon0) => Ok(vec![
+        // An epsilon0-LDP randomizer is an (epsilon0, delta0)-LDP one.
+        Mechanism::Ldp(epsilon0) | Mechanism::ApproximateLdp(epsilon0, _) => Ok(vec![
             third_value(Categories::THREE, *epsilon0)?,
             first_value(Categories::TWO, *epsilon0)?,
         ]),
@@ -67,9 +73,25 @@ pub(crate) fn adversaries(mechanism: &Mechanism) -> Result<Vec<Adversary>, Error
                 words: format!("{}, {words}", oracle.words()),
             })
             .collect()),
-        Mechanism::ApproximateLdp(..) | Mechanism::Gaussian(_) => Err(Error::NotPriced {
-            mechanism: mechanism.name(),
-        }),
+        Mechanism::Scalar(scalar) => Ok(scalar
+            .datasets(fineness)?
+            .into_iter()
+            .map(|(atoms, words)| Adversary {
+                atoms,
+                name: scalar.name().into(),
+                words: format!("{}, {words}", scalar.name()),
+            })
+            .collect()),
+        Mechanism::Gaussian(sigma, _) => Ok(vec![Adversary {
+            atoms: gaussian::pair(sigma.value(), fineness)?,
+            name: "gaussian-pair".into(),
+            words: "Gaussian noise, user 1's two values as far apart as can be, every other user holding the first".into(),
+        }]),
+        Mechanism::RandomAllocation(sigma) => Ok(vec![Adversary {
+            atoms: gaussian::pair(sigma.value(), fineness)?,
+            name: "gaussian-pair".into(),
+            words: "a record that moves one step by the whole sensitivity".into(),
+        }]),
     }
 }
 

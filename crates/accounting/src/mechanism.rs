@@ -3,6 +3,7 @@
 use crate::channel::Channel;
 use crate::error::{Error, Parameter, within};
 use crate::oracle::{Oracle, OracleKind};
+use crate::scalar::{Scalar, ScalarKind};
 use shuffledp_numerics::MAX_COUNT;
 
 /// A local guarantee ε₀: zero, or from 1e-12 to 100.
@@ -31,17 +32,18 @@ impl LocalEpsilon {
     }
 }
 
-/// The standard deviation σ of Gaussian noise, in units of the distance by which a replacement can move a value.
+/// The standard deviation σ of Gaussian noise, in units of the distance by which a replacement can move a value: from 0.15 to 1e6.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Sigma(f64);
 
 impl Sigma {
     fn new(value: f64) -> Result<Self, Error> {
+        // With less noise, likelihood ratios leave the range of doubles, and nobody would call it privacy.
         within(
             Parameter::Sigma,
             value,
-            (1e-2..=1e6).contains(&value),
-            "[0.01, 1e6]",
+            (0.15..=1e6).contains(&value),
+            "[0.15, 1e6]",
         )
         .map(Self)
     }
@@ -49,6 +51,25 @@ impl Sigma {
     /// The number.
     pub fn value(self) -> f64 {
         self.0
+    }
+}
+
+/// Where the values are that Gaussian noise is added to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// Numbers in [0, 1]: a replacement moves one by at most 1.
+    Interval,
+    /// Vectors of norm at most 1, of any dimension: a replacement moves one by at most 2.
+    Ball,
+}
+
+impl Domain {
+    /// The largest distance between two values.
+    pub fn diameter(self) -> f64 {
+        match self {
+            Self::Interval => 1.0,
+            Self::Ball => 2.0,
+        }
     }
 }
 
@@ -179,8 +200,12 @@ pub enum Mechanism {
     Oracle(Oracle),
     /// Any (ε₀, δ₀)-LDP randomizer.
     ApproximateLdp(LocalEpsilon, LocalDelta),
-    /// Gaussian noise on values that a replacement moves by at most 1.
-    Gaussian(Sigma),
+    /// A randomizer of one number.
+    Scalar(Scalar),
+    /// Gaussian noise, σ in units of the diameter of the domain.
+    Gaussian(Sigma, Domain),
+    /// Not a shuffle, but the same pair of distributions: of n steps of the Gaussian mechanism one, chosen at random, sees the record (σ in units of the sensitivity).
+    RandomAllocation(Sigma),
 }
 
 impl Mechanism {
@@ -230,9 +255,50 @@ impl Mechanism {
         ))
     }
 
-    /// Gaussian noise of standard deviation σ.
-    pub fn gaussian(sigma: f64) -> Result<Self, Error> {
-        Sigma::new(sigma).map(Self::Gaussian)
+    /// A randomizer of one number at ε₀.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Mechanism, ScalarKind};
+    /// assert!(Mechanism::scalar(ScalarKind::Laplace, 1.0).is_ok());
+    /// ```
+    pub fn scalar(kind: ScalarKind, epsilon0: f64) -> Result<Self, Error> {
+        Scalar::new(kind, LocalEpsilon::new(epsilon0)?).map(Self::Scalar)
+    }
+
+    /// Discrete Laplace noise at ε₀ on `levels` equally spaced values.
+    pub fn discrete_laplace(levels: u64, epsilon0: f64) -> Result<Self, Error> {
+        Self::scalar(
+            ScalarKind::DiscreteLaplace(Categories::new(levels)?),
+            epsilon0,
+        )
+    }
+
+    /// Gaussian noise of standard deviation σ, in the units of the domain.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Domain, Mechanism};
+    /// assert!(Mechanism::gaussian(1.0, Domain::Interval).is_ok());
+    /// assert_eq!(
+    ///     Mechanism::gaussian(0.2, Domain::Ball).unwrap_err().to_string(),
+    ///     "sigma 0.2 is outside [0.3, 2e6]"
+    /// );
+    /// ```
+    pub fn gaussian(sigma: f64, domain: Domain) -> Result<Self, Error> {
+        let diameter = domain.diameter();
+        let unit = Sigma::new(sigma / diameter).map_err(|error| match domain {
+            Domain::Interval => error,
+            Domain::Ball => Error::Domain {
+                parameter: Parameter::Sigma,
+                value: sigma,
+                allowed: "[0.3, 2e6]".into(),
+            },
+        })?;
+        Ok(Self::Gaussian(unit, domain))
+    }
+
+    /// 1-out-of-n random allocation of the Gaussian mechanism.
+    pub fn random_allocation(sigma: f64) -> Result<Self, Error> {
+        Sigma::new(sigma).map(Self::RandomAllocation)
     }
 
     /// The word for it on the command line.
@@ -245,7 +311,9 @@ impl Mechanism {
             Self::Matrix(_) => "matrix",
             Self::Oracle(oracle) => oracle.name(),
             Self::ApproximateLdp(..) => "approx-ldp",
-            Self::Gaussian(_) => "gaussian",
+            Self::Scalar(scalar) => scalar.name(),
+            Self::Gaussian(..) => "gaussian",
+            Self::RandomAllocation(_) => "random-allocation",
         }
     }
 }

@@ -20,10 +20,11 @@
 
 use crate::channel::Channel;
 use crate::error::{Error, Parameter, within};
-use crate::mechanism::{Mechanism, RatioSummary};
+use crate::mechanism::{Domain, Mechanism, RatioSummary};
 use crate::oracle::OracleKind;
 use crate::participation::Participation;
 use crate::round::Round;
+use crate::scalar::ScalarKind;
 use serde::{Deserialize, Serialize};
 
 /// The most kinds of rounds in a plan.
@@ -208,6 +209,8 @@ pub(crate) struct RoundSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sigma: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    domain: Option<DomainName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     k: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     p: Option<f64>,
@@ -245,11 +248,25 @@ enum Name {
     Matrix,
     ApproxLdp,
     Gaussian,
+    RandomAllocation,
+    Laplace,
+    TruncatedLaplace,
+    DiscreteLaplace,
+    Duchi,
+    Piecewise,
     Sue,
     Oue,
     Subset,
     Hadamard,
     Olh,
+}
+
+/// Where the values are that Gaussian noise is added to.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum DomainName {
+    Interval,
+    Ball,
 }
 
 impl Name {
@@ -291,6 +308,7 @@ impl RoundSpec {
             epsilon0: None,
             delta0: None,
             sigma: None,
+            domain: None,
             k: None,
             p: None,
             beta: None,
@@ -329,8 +347,30 @@ impl RoundSpec {
                 (spec.randomizer, spec.epsilon0) = (Name::ApproxLdp, Some(epsilon0.value()));
                 spec.delta0 = Some(delta0.value());
             }
-            Mechanism::Gaussian(sigma) => {
-                (spec.randomizer, spec.sigma) = (Name::Gaussian, Some(sigma.value()));
+            Mechanism::Scalar(scalar) => {
+                spec.epsilon0 = Some(scalar.epsilon0().value());
+                spec.randomizer = match scalar.kind() {
+                    ScalarKind::Laplace => Name::Laplace,
+                    ScalarKind::TruncatedLaplace => Name::TruncatedLaplace,
+                    ScalarKind::DiscreteLaplace(levels) => {
+                        spec.k = Some(levels.value());
+                        Name::DiscreteLaplace
+                    }
+                    ScalarKind::Duchi => Name::Duchi,
+                    ScalarKind::Piecewise => Name::Piecewise,
+                };
+            }
+            Mechanism::Gaussian(sigma, domain) => {
+                spec.randomizer = Name::Gaussian;
+                // Exact: the diameter is 1 or 2.
+                spec.sigma = Some(sigma.value() * domain.diameter());
+                spec.domain = Some(match domain {
+                    Domain::Interval => DomainName::Interval,
+                    Domain::Ball => DomainName::Ball,
+                });
+            }
+            Mechanism::RandomAllocation(sigma) => {
+                (spec.randomizer, spec.sigma) = (Name::RandomAllocation, Some(sigma.value()));
             }
         }
         match round.participation() {
@@ -358,17 +398,21 @@ impl RoundSpec {
         };
         let name = self.randomizer;
         surplus(
-            self.k.is_some() && name != Name::Krr && name.oracle().is_none(),
+            self.k.is_some()
+                && !matches!(name, Name::Krr | Name::DiscreteLaplace)
+                && name.oracle().is_none(),
             "k",
         )?;
         surplus(self.rows.is_some() && name != Name::Matrix, "rows")?;
         surplus(self.delta0.is_some() && name != Name::ApproxLdp, "delta0")?;
-        surplus(self.sigma.is_some() && name != Name::Gaussian, "sigma")?;
+        let noisy = matches!(name, Name::Gaussian | Name::RandomAllocation);
+        surplus(self.sigma.is_some() && !noisy, "sigma")?;
+        surplus(self.domain.is_some() && name != Name::Gaussian, "domain")?;
         for (field, value) in [("p", self.p), ("beta", self.beta), ("q", self.q)] {
             surplus(value.is_some() && name != Name::Ratio, field)?;
         }
         surplus(
-            self.epsilon0.is_some() && matches!(name, Name::Ratio | Name::Matrix | Name::Gaussian),
+            self.epsilon0.is_some() && (noisy || matches!(name, Name::Ratio | Name::Matrix)),
             "epsilon0",
         )?;
         if let Some(kind) = name.oracle() {
@@ -378,6 +422,7 @@ impl RoundSpec {
                 needed("epsilon0", self.epsilon0)?,
             );
         }
+        let scalar = |kind| Mechanism::scalar(kind, needed("epsilon0", self.epsilon0)?);
         match name {
             Name::Ldp => Mechanism::ldp(needed("epsilon0", self.epsilon0)?),
             Name::Rr => Mechanism::binary_response(needed("epsilon0", self.epsilon0)?),
@@ -389,7 +434,22 @@ impl RoundSpec {
                 needed("epsilon0", self.epsilon0)?,
                 needed("delta0", self.delta0)?,
             ),
-            Name::Gaussian => Mechanism::gaussian(needed("sigma", self.sigma)?),
+            Name::Gaussian => Mechanism::gaussian(
+                needed("sigma", self.sigma)?,
+                match self.domain {
+                    None | Some(DomainName::Interval) => Domain::Interval,
+                    Some(DomainName::Ball) => Domain::Ball,
+                },
+            ),
+            Name::RandomAllocation => Mechanism::random_allocation(needed("sigma", self.sigma)?),
+            Name::DiscreteLaplace => Mechanism::discrete_laplace(
+                self.k.ok_or(Error::MissingField { field: "k" })?,
+                needed("epsilon0", self.epsilon0)?,
+            ),
+            Name::Laplace => scalar(ScalarKind::Laplace),
+            Name::TruncatedLaplace => scalar(ScalarKind::TruncatedLaplace),
+            Name::Duchi => scalar(ScalarKind::Duchi),
+            Name::Piecewise => scalar(ScalarKind::Piecewise),
             // Seen to above.
             Name::Sue | Name::Oue | Name::Subset | Name::Hadamard | Name::Olh => {
                 Err(Error::MissingField { field: "k" })

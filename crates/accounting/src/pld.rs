@@ -31,6 +31,7 @@ use crate::bound::Side;
 use crate::profile::{COARSE, Direction, Profile};
 use shuffledp_numerics::lattice::Measure;
 use shuffledp_numerics::likelihood_ratio::{Cells, PairSum};
+use shuffledp_numerics::positive_part::Wanted;
 use shuffledp_numerics::rounding::{exp_down, exp_up};
 use shuffledp_numerics::special::{exp, expm1, ln};
 use std::sync::Arc;
@@ -52,6 +53,8 @@ const FINEST_COUNTED: f64 = 1e-7;
 const MOST_COUNTED: f64 = 32_000.0;
 /// From so many rounds on the transform of the sum decays long before the lattice shows.
 const MANY_ROUNDS: f64 = 30.0;
+/// Where a value costs milliseconds, beyond this many times the step only every other one is asked for, and so on.
+const SPARSE: i64 = 90;
 /// What counting leaves out is e^{−this} of the tail.
 const MARGIN: f64 = 9.0;
 
@@ -100,7 +103,7 @@ impl Resolution {
         let (mut low, mut high) = (step.clamp(1e-12 * limit, limit), limit);
         while high > 1.1 * low {
             let middle = low.sqrt() * high.sqrt();
-            if profile.ln_delta(middle, 1e-3).upper <= ln_tail {
+            if profile.ln_delta(middle, 1e-3, Wanted::Upper).upper <= ln_tail {
                 high = middle;
             } else {
                 low = middle;
@@ -174,7 +177,10 @@ impl Pld {
         let reach = lattice.index_above(limit).min(MOST_POINTS);
         let last = first_index(reach, |i| {
             profiles.iter().all(|profile| {
-                profile.ln_delta(lattice.loss(i), COARSE).upper <= resolution.ln_tail
+                profile
+                    .ln_delta(lattice.loss(i), COARSE, Wanted::Upper)
+                    .upper
+                    <= resolution.ln_tail
             })
         });
         if resolution.values == Values::Counted && is_direct(profiles) {
@@ -195,7 +201,7 @@ impl Pld {
         let mut values = vec![0.0f64; last as usize + 1];
         for profile in profiles {
             for &direction in profile.directions() {
-                let more = lattice.values(profile, direction, last, resolution)?;
+                let more = lattice.values(profile, direction, last, resolution, Wanted::Upper)?;
                 values
                     .iter_mut()
                     .zip(more)
@@ -279,17 +285,17 @@ impl Pld {
         let reach = lattice.index_above(limit).min(MOST_POINTS);
         let upper = |direction: Direction, i: i64| {
             profile
-                .ln_delta_in(direction, lattice.loss(i), COARSE)
+                .ln_delta_in(direction, lattice.loss(i), COARSE, Wanted::Upper)
                 .upper
         };
         let last = first_index(reach, |i| upper(ahead, i) <= resolution.ln_tail).max(2);
         let ln_left = ln(LEFT_TAIL * profile.loss_deviation());
         let left = first_index(reach, |i| upper(behind, i) - lattice.loss(i) <= ln_left).max(2);
-        let ahead_values = lattice.values(profile, ahead, last, resolution)?;
+        let ahead_values = lattice.values(profile, ahead, last, resolution, Wanted::Both)?;
         let behind_values = if profile.atoms().is_symmetric() && left <= last {
             ahead_values[..=left as usize].to_vec()
         } else {
-            lattice.values(profile, behind, left, resolution)?
+            lattice.values(profile, behind, left, resolution, Wanted::Both)?
         };
         // h(α) as enclosures at all lattice points from −left to last, above the line (1 − α)₊.
         let excess = |i: i64| {
@@ -331,6 +337,17 @@ impl Pld {
     pub fn loss_limit(&self) -> f64 {
         self.loss_limit
     }
+}
+
+/// Indices from 0 to `last`: every one at first, then ever fewer.
+fn sparse(last: i64) -> Vec<i64> {
+    let mut indices = vec![0];
+    let mut i = 0;
+    while i < last {
+        i = (i + (i / SPARSE).max(1)).min(last);
+        indices.push(i);
+    }
+    indices
 }
 
 /// f(0), …, f(last), on all cores, in order.
@@ -402,6 +419,7 @@ impl Lattice {
         direction: Direction,
         last: i64,
         resolution: Resolution,
+        wanted: Wanted,
     ) -> Option<Vec<(f64, f64)>> {
         match resolution.values {
             Values::Counted => {
@@ -414,16 +432,63 @@ impl Lattice {
                 }
                 Some(values)
             }
-            Values::Evaluated(accuracy) => Some(parallel(last, |i| {
-                let ln = profile.ln_delta_in(direction, self.loss(i), accuracy);
-                let upper = if ln.upper == f64::NEG_INFINITY {
-                    0.0
-                } else {
-                    exp_up(ln.upper)
+            Values::Evaluated(accuracy) => {
+                let at = |i: i64| {
+                    let ln = profile.ln_delta_in(direction, self.loss(i), accuracy, wanted);
+                    let upper = if ln.upper == f64::NEG_INFINITY {
+                        0.0
+                    } else {
+                        exp_up(ln.upper)
+                    };
+                    (exp_down(ln.lower), upper)
                 };
-                (exp_down(ln.lower), upper)
-            })),
+                if !profile.is_dear() {
+                    return Some(parallel(last, at));
+                }
+                let asked = sparse(last);
+                let known = parallel(asked.len() as i64 - 1, |k| at(asked[k as usize]));
+                Some(self.filled(&asked, &known))
+            }
         }
+    }
+
+    /// Values at all lattice points up to the last of `asked`, where a convex function is `known`: above by the chord, below by the chords on either side, extended.
+    fn filled(&self, asked: &[i64], known: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let alpha = |i: i64| expm1(self.loss(i));
+        // The line through two known points, the second one from below: below a convex function beyond it.
+        let beyond = |near: usize, far: usize, x: f64| {
+            let slope = (known[near].0 - known[far].1) / (alpha(asked[near]) - alpha(asked[far]));
+            known[near].0 + slope * (x - alpha(asked[near]))
+        };
+        let mut values = Vec::new();
+        for (k, pair) in asked.windows(2).enumerate() {
+            let (a, b) = (pair[0], pair[1]);
+            for i in a..b {
+                let x = alpha(i);
+                let part = (x - alpha(a)) / (alpha(b) - alpha(a));
+                let upper = known[k].1 * (1.0 - part) + known[k + 1].1 * part;
+                let mut lower = known[k + 1].0;
+                if i == a {
+                    lower = known[k].0;
+                } else {
+                    if k > 0 {
+                        lower = lower.max(beyond(k, k - 1, x));
+                    }
+                    if k + 2 < known.len() {
+                        lower = lower.max(beyond(k + 1, k + 2, x));
+                    }
+                }
+                let slack = ROUNDING * (known[k].1 + known[k + 1].1);
+                let exact = i == a;
+                values.push(if exact {
+                    known[k]
+                } else {
+                    ((lower - slack).max(0.0), upper + slack)
+                });
+            }
+        }
+        values.extend(known.last());
+        values
     }
 
     /// All likelihood ratios of a round, in the cells between the lattice points `first` to `last`.

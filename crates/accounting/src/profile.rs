@@ -10,9 +10,11 @@
 //! Standing: certified.
 
 use crate::atoms::Atoms;
+use crate::cells::FEW_USERS;
 use crate::rdp::{Orders, RdpCurve};
 use shuffledp_numerics::likelihood_ratio::{self, PairSum};
-use shuffledp_numerics::positive_part::{LnEnclosure, Sum};
+use shuffledp_numerics::log_space::ln_add_exp;
+use shuffledp_numerics::positive_part::{LnEnclosure, Sum, Wanted};
 use shuffledp_numerics::root::falling_crossing;
 use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_down, widen_up};
 use shuffledp_numerics::special;
@@ -20,6 +22,10 @@ use shuffledp_numerics::special;
 /// Relative accuracy in ε of the first search and of the final answer.
 pub(crate) const COARSE: f64 = 1e-4;
 pub(crate) const FINE: f64 = 1e-6;
+/// The same, of a δ that is asked for by itself, with few users.
+const POINT: f64 = 1e-7;
+/// Laws of more atoms are evaluated in milliseconds, not in microseconds.
+const DEAR: usize = 64;
 
 /// A number known to lie between two others.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,13 +51,6 @@ pub enum Direction {
     Forward,
     /// H(Q‖P).
     Reverse,
-}
-
-/// Which end of the enclosure of δ a search follows.
-#[derive(Clone, Copy)]
-enum End {
-    Lower,
-    Upper,
 }
 
 impl Profile {
@@ -98,12 +97,12 @@ impl Profile {
     }
 
     /// ln δ(ε) for ε ≥ 0, the larger of the two directions.
-    pub(crate) fn ln_delta(&self, epsilon: f64, accuracy: f64) -> LnEnclosure {
-        let forward = self.ln_delta_in(Direction::Forward, epsilon, accuracy);
+    pub(crate) fn ln_delta(&self, epsilon: f64, accuracy: f64, wanted: Wanted) -> LnEnclosure {
+        let forward = self.ln_delta_in(Direction::Forward, epsilon, accuracy, wanted);
         if self.atoms.is_symmetric() {
             return forward;
         }
-        let reverse = self.ln_delta_in(Direction::Reverse, epsilon, accuracy);
+        let reverse = self.ln_delta_in(Direction::Reverse, epsilon, accuracy, wanted);
         LnEnclosure {
             lower: forward.lower.max(reverse.lower),
             upper: forward.upper.max(reverse.upper),
@@ -116,9 +115,18 @@ impl Profile {
         direction: Direction,
         epsilon: f64,
         accuracy: f64,
+        wanted: Wanted,
     ) -> LnEnclosure {
+        let lost = self.atoms.lost();
         if epsilon >= self.atoms.loss_limit() {
-            return LnEnclosure::ZERO;
+            return LnEnclosure {
+                lower: f64::NEG_INFINITY,
+                upper: if lost > 0.0 {
+                    ln_up(lost)
+                } else {
+                    f64::NEG_INFINITY
+                },
+            };
         }
         let a_minus_1 = special::expm1(epsilon);
         let contributions = self
@@ -131,11 +139,15 @@ impl Profile {
             count: self.taking_part as f64,
             shift: -((self.users - self.taking_part) as f64) * a_minus_1,
         }
-        .ln_positive_part(accuracy);
+        .ln_positive_part_as(accuracy, wanted);
+        let mut upper = widen_up(total.upper - ln_down(users));
+        if lost > 0.0 {
+            upper = widen_up(ln_add_exp(upper, ln_up(lost)));
+        }
         LnEnclosure {
             lower: widen_down(total.lower - ln_up(users)),
             // A divergence is at most 1.
-            upper: widen_up(total.upper - ln_down(users)).min(0.0),
+            upper: upper.min(0.0),
         }
     }
 
@@ -204,20 +216,48 @@ impl Profile {
         jump < 0.1 * deviation && jump < 5.0 * deviation * deviation
     }
 
+    /// Whether a value of this profile costs milliseconds.
+    pub(crate) fn is_dear(&self) -> bool {
+        self.atoms.iter().count() > DEAR
+    }
+
+    /// The direction in which the tail of losses is the longer one, where it would take long to look at both.
+    pub(crate) fn leaning(&self) -> Option<Direction> {
+        let third: f64 = self
+            .atoms
+            .iter()
+            .map(|atom| atom.weight() * atom.difference().powi(3))
+            .sum();
+        self.is_dear().then_some(if third >= 0.0 {
+            Direction::Forward
+        } else {
+            Direction::Reverse
+        })
+    }
+
     /// How far from a Gaussian the loss is: its absolute third moment in units of the standard deviation, to leading order.
     pub(crate) fn skewness(&self) -> f64 {
         let scale = self.atoms.chi_square().powf(1.5) * (self.taking_part as f64).sqrt();
         self.atoms.third_moment() / scale
     }
 
+    /// Of a δ that is asked for by itself.
+    fn accuracy(&self) -> f64 {
+        if self.taking_part < FEW_USERS {
+            POINT
+        } else {
+            FINE
+        }
+    }
+
     /// δ at ε ≥ 0, the larger of the two directions.
     pub fn delta(&self, epsilon: f64) -> Enclosure {
-        Self::leave_logarithms(self.ln_delta(epsilon, FINE))
+        Self::leave_logarithms(self.ln_delta(epsilon, self.accuracy(), Wanted::Both))
     }
 
     /// δ at ε ≥ 0 in one direction.
     pub fn delta_in(&self, direction: Direction, epsilon: f64) -> Enclosure {
-        Self::leave_logarithms(self.ln_delta_in(direction, epsilon, FINE))
+        Self::leave_logarithms(self.ln_delta_in(direction, epsilon, self.accuracy(), Wanted::Both))
     }
 
     fn leave_logarithms(ln: LnEnclosure) -> Enclosure {
@@ -240,58 +280,81 @@ impl Profile {
         }
     }
 
-    /// At or above the least ε with δ(ε) ≤ `delta`.
+    /// At or above the least ε with δ(ε) ≤ `delta`; infinite where the law leaves out more than that.
     pub fn epsilon_upper(&self, delta: f64) -> f64 {
         let ln_delta = ln_down(delta);
-        if self.ln_delta(0.0, COARSE).upper <= ln_delta {
-            return 0.0;
+        if self.atoms.lost() >= delta {
+            return f64::INFINITY;
         }
-        let start = self.search(ln_delta, End::Upper, COARSE, self.guess(delta));
-        self.search(ln_delta, End::Upper, FINE, start.below).below
+        let mut largest: f64 = 0.0;
+        for &direction in self.directions() {
+            let ln_at = |epsilon: f64, accuracy: f64| {
+                let wanted = Wanted::Upper;
+                self.ln_delta_in(direction, epsilon, accuracy, wanted).upper
+            };
+            // Of two directions one is mostly the smaller by far: a look at where the other ended will do.
+            let accuracy = if largest == 0.0 { COARSE } else { FINE };
+            if ln_at(largest, accuracy) <= ln_delta {
+                continue;
+            }
+            let coarse = self.search(ln_delta, COARSE, (self.guess(delta), 0.02), |epsilon| {
+                ln_at(epsilon, COARSE)
+            });
+            let fine = self.search(ln_delta, FINE, (coarse.below, COARSE), |epsilon| {
+                ln_at(epsilon, FINE)
+            });
+            largest = largest.max(fine.below);
+        }
+        largest
     }
 
     /// At or below the least ε with δ(ε) ≤ `delta`: here δ is certainly larger, or this is 0.
     pub fn epsilon_lower(&self, delta: f64) -> f64 {
         let ln_delta = ln_up(delta);
-        if self.ln_delta(0.0, COARSE).lower <= ln_delta {
-            return 0.0;
+        let mut largest: f64 = 0.0;
+        for &direction in self.directions() {
+            let ln_at = |epsilon: f64, accuracy: f64| {
+                let wanted = Wanted::Lower;
+                self.ln_delta_in(direction, epsilon, accuracy, wanted).lower
+            };
+            let accuracy = if largest == 0.0 { COARSE } else { FINE };
+            if ln_at(largest, accuracy) <= ln_delta {
+                continue;
+            }
+            let coarse = self.search(ln_delta, COARSE, (self.guess(delta), 0.02), |epsilon| {
+                ln_at(epsilon, COARSE)
+            });
+            let fine = self.search(ln_delta, FINE, (coarse.above, COARSE), |epsilon| {
+                ln_at(epsilon, FINE)
+            });
+            largest = largest.max(fine.above);
         }
-        let start = self.search(ln_delta, End::Lower, COARSE, self.guess(delta));
-        self.search(ln_delta, End::Lower, FINE, start.above).above
+        largest
     }
 
     /// Whether δ(ε) is certainly above `delta`.
     pub fn exceeds(&self, epsilon: f64, delta: f64) -> bool {
-        self.ln_delta(epsilon, FINE).lower > ln_up(delta)
+        self.ln_delta(epsilon, FINE, Wanted::Lower).lower > ln_up(delta)
     }
 
     /// Whether δ(ε) is certainly at most `delta`.
     pub fn meets(&self, epsilon: f64, delta: f64) -> bool {
-        self.ln_delta(epsilon, FINE).upper <= ln_down(delta)
+        self.ln_delta(epsilon, FINE, Wanted::Upper).upper <= ln_down(delta)
     }
 
     fn search(
         &self,
         ln_delta: f64,
-        end: End,
         accuracy: f64,
-        guess: f64,
+        guess: (f64, f64),
+        ln_at: impl Fn(f64) -> f64,
     ) -> shuffledp_numerics::root::Crossing {
         falling_crossing(
             0.0,
             self.atoms.loss_limit(),
-            (guess, 0.02),
+            guess,
             0.2 * accuracy,
-            |epsilon| {
-                let ln = self.ln_delta(epsilon, accuracy);
-                above_wanted(
-                    match end {
-                        End::Lower => ln.lower,
-                        End::Upper => ln.upper,
-                    },
-                    ln_delta,
-                )
-            },
+            |epsilon| above_wanted(ln_at(epsilon), ln_delta),
         )
     }
 

@@ -80,6 +80,7 @@ impl Round {
     }
 
     fn taking_part(mut self, participation: Participation) -> Result<Self, Error> {
+        self.refuse_steps()?;
         if self.participation != Participation::Everyone {
             return Err(Error::TwoParticipations);
         }
@@ -95,6 +96,9 @@ impl Round {
             (0.0..1.0).contains(&fraction),
             "[0, 1)",
         )?;
+        if fraction > 0.0 {
+            self.refuse_steps()?;
+        }
         // A decimal fraction of a whole number is often whole only up to rounding: 0.1 of 30 is 3 users, not 4.
         let exact = fraction * self.users as f64;
         let colluding = (exact - (4.0 * f64::EPSILON * exact).min(1e-6)).ceil();
@@ -114,7 +118,10 @@ impl Round {
     pub fn adaptive_within_round(mut self) -> Result<Self, Error> {
         if matches!(
             self.mechanism,
-            Mechanism::Ratio(_) | Mechanism::Matrix(_) | Mechanism::Gaussian(_)
+            Mechanism::Ratio(_)
+                | Mechanism::Matrix(_)
+                | Mechanism::Gaussian(..)
+                | Mechanism::RandomAllocation(_)
         ) {
             return Err(Error::AdaptiveNotCovered {
                 mechanism: self.mechanism.name(),
@@ -122,6 +129,22 @@ impl Round {
         }
         self.adaptive_within_round = true;
         Ok(self)
+    }
+
+    /// Steps do not take part, and do not collude.
+    fn refuse_steps(&self) -> Result<(), Error> {
+        if matches!(self.mechanism, Mechanism::RandomAllocation(_)) {
+            return Err(Error::StepsNotUsers);
+        }
+        Ok(())
+    }
+
+    /// The same round of another mechanism.
+    pub(crate) fn with_mechanism(&self, mechanism: Mechanism) -> Self {
+        Self {
+            mechanism,
+            ..self.clone()
+        }
     }
 
     /// What each user runs.

@@ -16,7 +16,7 @@ use shuffledp_accounting::bounds::{
 use shuffledp_accounting::profile::{Direction, Profile};
 use shuffledp_accounting::rdp::{Orders, RdpCurve};
 use shuffledp_accounting::{
-    Delta, Divergence, Mechanism, Plan, Rate, Round, Side, Standing, account, compare,
+    Delta, Divergence, Domain, Mechanism, Plan, Rate, Round, Side, Standing, account, compare,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -639,7 +639,7 @@ fn comparing_names_what_is_tightest_and_what_is_false() {
     }
     // Every family has its table, and none of them panics or is empty.
     for mechanism in [
-        Mechanism::gaussian(2.0).unwrap(),
+        Mechanism::gaussian(2.0, Domain::Interval).unwrap(),
         Mechanism::approximate_ldp(1.0, 1e-12).unwrap(),
         Mechanism::kary_response(5, 2.0).unwrap(),
         Mechanism::binary_response(1.0).unwrap(),
@@ -868,9 +868,12 @@ fn divergences_at_the_ends_of_their_range() {
         }
     }
     // Gaussian noise between integer orders.
-    let (lower, _) = bracket(Mechanism::gaussian(1.0).unwrap(), 2, 2.5);
+    let (lower, _) = bracket(Mechanism::gaussian(1.0, Domain::Interval).unwrap(), 2, 2.5);
     assert!(lower <= 0.79331, "{lower}");
-    assert_eq!(bracket(Mechanism::gaussian(1.0).unwrap(), 2, 1.5).0, 0.0);
+    assert_eq!(
+        bracket(Mechanism::gaussian(1.0, Domain::Interval).unwrap(), 2, 1.5).0,
+        0.0
+    );
 }
 
 #[test]

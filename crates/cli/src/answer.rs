@@ -46,14 +46,14 @@ pub(crate) fn text<T: Copy>(
     value: fn(T) -> f64,
 ) -> String {
     match format {
-        Format::Table => table(&question.sentence, given, asked, answer, value),
+        Format::Table => table(&question, given, asked, answer, value),
         Format::Json => json_object(question.query, given, asked, answer, value),
         Format::Csv => csv_lines(given, asked, answer, value),
     }
 }
 
 fn table<T: Copy>(
-    sentence: &str,
+    question: &Question,
     (given, at): (&str, f64),
     asked: &str,
     answer: &Answer<T>,
@@ -87,10 +87,12 @@ fn table<T: Copy>(
         _ => "nothing above 0 is ruled out".to_owned(),
     };
     format!(
-        "{sentence} At {given} = {at}:\n\n{}\n\n\
-         Upper: what the analyzer sees is ({epsilon}, {delta})-differentially private when one user's value is replaced.\n\
+        "{} At {given} = {at}:\n\n{}\n\n\
+         Upper: what the analyzer sees is ({epsilon}, {delta})-differentially private when {}.\n\
          Lower: {ruled_out}.\n",
-        table.trim_fmt()
+        question.sentence,
+        table.trim_fmt(),
+        question.adjacency
     )
 }
 

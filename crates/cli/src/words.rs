@@ -5,7 +5,9 @@ use crate::failure::Failure;
 use crate::number::{grouped, real, whole};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
-use shuffledp::{Account, Channel, Mechanism, OracleKind, Plan, Round, account};
+use shuffledp::{
+    Account, Channel, Domain, Mechanism, OracleKind, Plan, Round, ScalarKind, account,
+};
 use std::path::{Path, PathBuf};
 
 /// A local randomizer by name.
@@ -29,10 +31,31 @@ pub(crate) enum Randomizer {
     Olh,
     /// Your own: a row-stochastic matrix in a CSV file, one row an input
     Matrix,
-    /// Any (epsilon0, delta0)-LDP randomizer (for compare)
-    ApproxLdp,
-    /// Gaussian noise on values that a replacement moves by at most 1 (for rdp and compare)
+    /// Laplace noise on values in [0, 1]
+    Laplace,
+    /// Laplace noise given that the report stays in [0, 1]
+    TruncatedLaplace,
+    /// Two-sided geometric noise on k equally spaced values
+    DiscreteLaplace,
+    /// Duchi, Jordan and Wainwright's mean mechanism
+    Duchi,
+    /// The piecewise mean mechanism
+    Piecewise,
+    /// Gaussian noise (see --domain)
     Gaussian,
+    /// Any (epsilon0, delta0)-LDP randomizer
+    ApproxLdp,
+    /// Central DP-SGD: one of N steps of the Gaussian mechanism, chosen at random, sees the record
+    RandomAllocation,
+}
+
+/// Where the values are that Gaussian noise is added to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Where {
+    /// Numbers in [0, 1]
+    Interval,
+    /// Vectors of norm at most 1, of any dimension
+    Ball,
 }
 
 /// What is run, by how many, and who takes part.
@@ -51,10 +74,13 @@ pub(crate) struct Words {
     /// A CSV file without a header, for matrix
     #[arg(long, value_name = "CSV")]
     file: Option<PathBuf>,
-    /// Standard deviation of the noise, for gaussian
+    /// Standard deviation of the noise, for gaussian and random-allocation
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     sigma: Option<String>,
-    /// Number of categories, for krr, sue, oue, subset, hadamard and olh
+    /// Values that gaussian noise is added to: numbers in [0, 1], which a replacement moves by up to 1, or vectors of norm at most 1 in any dimension, by up to 2 [default: interval]
+    #[arg(long, value_enum, value_name = "WHERE")]
+    domain: Option<Where>,
+    /// Number of categories, for krr, sue, oue, subset, hadamard, olh and discrete-laplace
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     k: Option<String>,
     /// Number of users n, at least 2 (1e6 is understood)
@@ -95,7 +121,7 @@ pub(crate) struct Words {
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "epsilon0", "delta0", "sigma", "file", "k", "users", "sample", "check_in", "rounds", "colluding",
+            "epsilon0", "delta0", "sigma", "domain", "file", "k", "users", "sample", "check_in", "rounds", "colluding",
             "adaptive_within_round", "randomizer",
         ]
     )]
@@ -121,6 +147,8 @@ pub(crate) struct Question {
     pub(crate) plan: Plan,
     pub(crate) query: Map<String, Value>,
     pub(crate) sentence: String,
+    /// What the two datasets differ in.
+    pub(crate) adjacency: &'static str,
 }
 
 impl Words {
@@ -149,10 +177,16 @@ impl Words {
                 (plan, query, sentence)
             }
         };
+        let adjacency = if self.randomizer == Randomizer::RandomAllocation {
+            "one record is added or removed"
+        } else {
+            "one user's value is replaced"
+        };
         Ok(Question {
             plan,
             query,
             sentence,
+            adjacency,
         })
     }
 
@@ -231,7 +265,13 @@ impl Words {
             Randomizer::Olh => ("olh", &["--k", "--epsilon0"]),
             Randomizer::Matrix => ("matrix", &["--file"]),
             Randomizer::ApproxLdp => ("approx-ldp", &["--epsilon0", "--delta0"]),
+            Randomizer::Laplace => ("laplace", &["--epsilon0"]),
+            Randomizer::TruncatedLaplace => ("truncated-laplace", &["--epsilon0"]),
+            Randomizer::DiscreteLaplace => ("discrete-laplace", &["--k", "--epsilon0"]),
+            Randomizer::Duchi => ("duchi", &["--epsilon0"]),
+            Randomizer::Piecewise => ("piecewise", &["--epsilon0"]),
             Randomizer::Gaussian => ("gaussian", &["--sigma"]),
+            Randomizer::RandomAllocation => ("random-allocation", &["--sigma"]),
         };
         query.insert("randomizer".into(), json!(name));
         let given = [
@@ -257,6 +297,10 @@ impl Words {
                 return Err(Failure::words("--file", message));
             }
             (None, _) => {}
+        }
+        if self.domain.is_some() && self.randomizer != Randomizer::Gaussian {
+            let message = format!("--domain is not for --randomizer {name}");
+            return Err(Failure::words("--domain", message));
         }
         for (flag, value, what) in given {
             match (own.contains(&flag), value) {
@@ -311,7 +355,36 @@ impl Words {
                 number("--epsilon0", "epsilon0", &self.epsilon0)?,
                 number("--delta0", "delta0", &self.delta0)?,
             )?,
-            Randomizer::Gaussian => Mechanism::gaussian(number("--sigma", "sigma", &self.sigma)?)?,
+            Randomizer::Laplace
+            | Randomizer::TruncatedLaplace
+            | Randomizer::Duchi
+            | Randomizer::Piecewise => {
+                let kind = match self.randomizer {
+                    Randomizer::Laplace => ScalarKind::Laplace,
+                    Randomizer::TruncatedLaplace => ScalarKind::TruncatedLaplace,
+                    Randomizer::Duchi => ScalarKind::Duchi,
+                    _ => ScalarKind::Piecewise,
+                };
+                Mechanism::scalar(kind, number("--epsilon0", "epsilon0", &self.epsilon0)?)?
+            }
+            Randomizer::DiscreteLaplace => {
+                let epsilon0 = number("--epsilon0", "epsilon0", &self.epsilon0)?;
+                let k = whole("--k", self.k.as_deref().unwrap_or_default())?;
+                query.insert("k".into(), json!(k));
+                Mechanism::discrete_laplace(k, epsilon0)?
+            }
+            Randomizer::Gaussian => {
+                let sigma = number("--sigma", "sigma", &self.sigma)?;
+                let (domain, name) = match self.domain {
+                    None | Some(Where::Interval) => (Domain::Interval, "interval"),
+                    Some(Where::Ball) => (Domain::Ball, "ball"),
+                };
+                query.insert("domain".into(), json!(name));
+                Mechanism::gaussian(sigma, domain)?
+            }
+            Randomizer::RandomAllocation => {
+                Mechanism::random_allocation(number("--sigma", "sigma", &self.sigma)?)?
+            }
         })
     }
 
@@ -335,14 +408,35 @@ impl Words {
             Randomizer::Olh => format!("local hashing of {} values", grouped(count("k"))),
             Randomizer::Matrix => "the randomizer of a file".to_owned(),
             Randomizer::ApproxLdp => "any (epsilon0, delta0)-LDP randomizer".to_owned(),
-            Randomizer::Gaussian => "Gaussian noise".to_owned(),
+            Randomizer::Laplace => "Laplace noise on [0, 1]".to_owned(),
+            Randomizer::TruncatedLaplace => "truncated Laplace noise on [0, 1]".to_owned(),
+            Randomizer::DiscreteLaplace => {
+                format!("discrete Laplace noise on {} values", grouped(count("k")))
+            }
+            Randomizer::Duchi => "Duchi's mean mechanism".to_owned(),
+            Randomizer::Piecewise => "the piecewise mean mechanism".to_owned(),
+            Randomizer::Gaussian if self.domain == Some(Where::Ball) => {
+                "Gaussian noise on vectors of norm at most 1".to_owned()
+            }
+            Randomizer::Gaussian => "Gaussian noise on [0, 1]".to_owned(),
+            Randomizer::RandomAllocation => "Gaussian noise".to_owned(),
         };
         let (parameter, value) = match self.randomizer {
-            Randomizer::Gaussian => ("sigma", self.sigma.as_deref()),
+            Randomizer::Gaussian | Randomizer::RandomAllocation => ("sigma", self.sigma.as_deref()),
             Randomizer::Matrix => ("file", self.file.as_deref().and_then(Path::to_str)),
             _ => ("epsilon0", self.epsilon0.as_deref()),
         };
         let value = value.unwrap_or_default().trim();
+        if self.randomizer == Randomizer::RandomAllocation {
+            let passes = match count("rounds") {
+                1 => "One pass".to_owned(),
+                many => format!("{} passes", grouped(many)),
+            };
+            let steps = grouped(count("users"));
+            return format!(
+                "{passes} over {steps} steps of the Gaussian mechanism, one of which, chosen at random, sees a record, sigma = {value}."
+            );
+        }
         let rounds = match count("rounds") {
             1 => "One shuffled round".to_owned(),
             many => format!("{} shuffled rounds", grouped(many)),

@@ -1,11 +1,12 @@
 //! E f(S) as a Laplace integral, summed by the trapezoidal rule with every error bounded.
 //!
-//! S is known by its cumulant function K(z) = ln E e^{zS}, which is cheap on vertical lines even when S is a sum of 10¹² terms. Two functions f:
+//! S is known by its cumulant function K(z) = ln E e^{zS}, which is cheap on vertical lines even when S is a sum of 10¹² terms. The functions f:
 //!
 //! | [`Kernel`] | f(x) | f̂(z) = ∫ f(x) e^{−zx} dx, Re z > 0 | smoothing factor | correction κ |
 //! |---|---|---|---|---|
 //! | `Ramp` | (x)₊ | 1/z² | e^{τ²z²/2} | τ² |
 //! | `Lattice` | (1 − e^{−x})₊, x on a lattice hℤ + η | h e^{−zη} (1 − e^{−η} + e^{−zh}(e^{−η} − e^{−h})) / ((1 − e^{−zh})(1 − e^{−(z+1)h})) | none | 0 |
+//! | `LatticeRamp` | (x)₊, x on a lattice hℤ + η | h e^{−zη} (η + e^{−zh}(h − η)) / (1 − e^{−zh})² | none | 0 |
 //!
 //! # Formula
 //!
@@ -16,7 +17,7 @@
 //! smoothing factor gives an upper bound, and f̂ − κ with the same factor, at the same nodes, a lower bound. They differ by about (cτ)², relatively. On a lattice there is nothing to smooth.
 //!
 //! **Trapezoidal rule, step Δ, period L = 2π/Δ.** With F(t) = E f(S + t), smoothed, Poisson's summation formula says that the rule returns Σ_j F(jL) e^{−cjL} over all integers j, exactly. Every alias j ≠ 0 is
-//! positive: the rule is an upper bound as it stands, and for the lower bound the aliases are subtracted. For j > 0: F(jL) ≤ F(0) + jL, or 1. For j < 0: f(x) ≤ C(b) e^{bx}, so F(−jL) ≤ C(b) e^{K(b) − bjL} for any b > c (Chernoff).
+//! positive: the rule is an upper bound as it stands, and for the lower bound the aliases are subtracted. For j > 0: F(jL) ≤ F(0) + jL times the mass, or the mass. For j < 0: f(x) ≤ C(b) e^{bx}, so F(−jL) ≤ C(b) e^{K(b) − bjL} for any b > c (Chernoff).
 //!
 //! **Truncation.** Blocks of nodes are skipped where a proved bound on |e^{K(c+iθ) − K(c)}| makes them negligible, and the bound is added to the error. Beyond the last node the Gaussian factor bounds the rest.
 //!
@@ -55,9 +56,24 @@ pub enum Kernel {
         /// η.
         offset: f64,
     },
+    /// (x)₊ for x on the same lattice.
+    LatticeRamp {
+        /// h.
+        step: f64,
+        /// η.
+        offset: f64,
+    },
 }
 
 impl Kernel {
+    /// The step of the lattice, for the functions that live on one.
+    fn lattice_step(self) -> Option<f64> {
+        match self {
+            Self::Ramp => None,
+            Self::Lattice { step, .. } | Self::LatticeRamp { step, .. } => Some(step),
+        }
+    }
+
     /// f̂(c + iθ) as (real part, imaginary part).
     fn transform(self, c: f64, theta: f64) -> (f64, f64) {
         match self {
@@ -80,6 +96,16 @@ impl Kernel {
                         * one_minus_exp((c + 1.0) * step, theta * step));
                 (value.re, value.im)
             }
+            Self::LatticeRamp { step, offset } => {
+                let second = exp(-c * step) * (step - offset);
+                let (sin, cos) = sin_cos(theta * step);
+                let numerator = Complex::new(offset + second * cos, -second * sin);
+                let (offset_sin, offset_cos) = sin_cos(theta * offset);
+                let turned = numerator * Complex::new(offset_cos, -offset_sin);
+                let denominator = one_minus_exp(c * step, theta * step);
+                let value = turned * (step * exp(-c * offset)) / (denominator * denominator);
+                (value.re, value.im)
+            }
         }
     }
 
@@ -94,13 +120,18 @@ impl Kernel {
                     / (one_minus_exp(c * step, theta * step).norm()
                         * one_minus_exp((c + 1.0) * step, theta * step).norm())
             }
+            Self::LatticeRamp { step, offset } => {
+                let numerator = offset + exp(-c * step) * (step - offset);
+                let denominator = one_minus_exp(c * step, theta * step).norm();
+                step * exp(-c * offset) * numerator / (denominator * denominator)
+            }
         }
     }
 
     /// −d ln f̂/dc and its derivative, those of 1/(c(c+1)) on a lattice: the saddle point is where K′ equals the first.
     pub fn pull(self, c: f64) -> (f64, f64) {
         let d = match self {
-            Self::Ramp => c,
+            Self::Ramp | Self::LatticeRamp { .. } => c,
             Self::Lattice { .. } => c + 1.0,
         };
         (1.0 / c + 1.0 / d, 1.0 / (c * c) + 1.0 / (d * d))
@@ -109,7 +140,7 @@ impl Kernel {
     /// ln C(b), C(b) = sup f(x) e^{−bx}.
     pub fn ln_chernoff(self, b: f64) -> f64 {
         match self {
-            Self::Ramp => -1.0 - ln(b),
+            Self::Ramp | Self::LatticeRamp { .. } => -1.0 - ln(b),
             Self::Lattice { .. } => -ln_1p(b) - b * ln_1p(1.0 / b),
         }
     }
@@ -209,8 +240,7 @@ pub fn integrate(line: &impl Line, saddle: &Saddle, kernel: Kernel, target: f64)
     let integral = Integral::new(line, saddle, kernel, target);
     let best = integral.with_smoothing(target);
     // On a lattice the smoothing error is of first order in τ: go finer where it shows. Sums over one period have none.
-    let smoothed = matches!(kernel, Kernel::Ramp);
-    if !smoothed || best.upper - best.lower <= 10.0 * target {
+    if kernel.lattice_step().is_some() || best.upper - best.lower <= 10.0 * target {
         return best;
     }
     let finer = integral.with_smoothing(target / 64.0);
@@ -258,16 +288,13 @@ impl<'a, L: Line> Integral<'a, L> {
         self.line.announce(rule.step, last);
         let mut tally = Tally::default();
         self.add_node(&rule, 0.0, 0.5, &mut tally);
-        match self.kernel {
-            Kernel::Ramp => {
-                self.add_block(&rule, 1.0, last, &mut tally);
-                tally.error += rest(rule.tau_squared, last * rule.step) / rule.step;
-            }
+        if self.kernel.lattice_step().is_none() {
+            self.add_block(&rule, 1.0, last, &mut tally);
+            tally.error += rest(rule.tau_squared, last * rule.step) / rule.step;
+        } else {
             // The last node is half a period away and belongs to both halves.
-            Kernel::Lattice { .. } => {
-                self.add_block(&rule, 1.0, last - 1.0, &mut tally);
-                self.add_node(&rule, last, 0.5, &mut tally);
-            }
+            self.add_block(&rule, 1.0, last - 1.0, &mut tally);
+            self.add_node(&rule, last, 0.5, &mut tally);
         }
         // What was dropped is measured from the true K(c), and sums of that many terms round that often.
         tally.error *= exp(self.saddle.error) * (1.0 + ROUNDING);
@@ -292,8 +319,8 @@ impl<'a, L: Line> Integral<'a, L> {
     /// The rule for a smoothing, and its last node.
     fn rule(&self, smoothing: f64) -> (Rule, f64) {
         let c = self.saddle.c;
-        let (tau_squared, step, last) = match self.kernel {
-            Kernel::Ramp => {
+        let (tau_squared, step, last) = match self.kernel.lattice_step() {
+            None => {
                 let mut tau_squared = smoothing / (c * c);
                 let mut period = self.period(tau_squared);
                 let mut reach = self.reach(tau_squared);
@@ -305,7 +332,7 @@ impl<'a, L: Line> Integral<'a, L> {
                 let step = 2.0 * PI / period;
                 (tau_squared, step, (reach / step).ceil())
             }
-            Kernel::Lattice { step, .. } => {
+            Some(step) => {
                 // An even number of lattice points, so that the rule sees whole periods; and one that a fast Fourier transform likes.
                 let half = smooth((0.5 * self.period(0.0) / step).ceil().max(1.0));
                 (0.0, PI / (half * step), half)
@@ -424,7 +451,9 @@ impl<'a, L: Line> Integral<'a, L> {
         let unit = exp(-c * period - scale + ROUNDING * scale.abs());
         let ahead = match self.kernel {
             // Σ (F(0) + jL) q^j = F(0) q/(1−q) + L q/(1−q)².
-            Kernel::Ramp => value * q / (1.0 - q) + period * unit / ((1.0 - q) * (1.0 - q)),
+            Kernel::Ramp | Kernel::LatticeRamp { .. } => {
+                value * q / (1.0 - q) + self.line.mass() * period * unit / ((1.0 - q) * (1.0 - q))
+            }
             Kernel::Lattice { .. } => unit / (1.0 - q) * self.line.mass(),
         };
         let behind = self

@@ -221,20 +221,63 @@ impl Sum {
     }
 
     /// t ↦ ln E(1 − e^{t−S})₊, to be asked at several t.
-    pub fn saturating_ramp(&self) -> SaturatingRamp<'_> {
-        SaturatingRamp {
+    pub fn saturating_ramp(&self) -> Ramp<'_> {
+        self.expected(Shape::Saturating)
+    }
+
+    /// t ↦ ln E(S − t)₊, to be asked at several t.
+    ///
+    /// ```
+    /// use shuffledp_numerics::lattice::{Measure, Sum};
+    /// use std::sync::Arc;
+    /// // Two fair coins worth ±1: (2 − 1/2)/4.
+    /// let coin = Measure::new(0, -1, vec![0.5, 0.0, 0.5]).unwrap();
+    /// let mut sum = Sum::default();
+    /// sum.add(Arc::new(coin), 2);
+    /// let answer = sum.ramp().ln_value(0.5, 1e-9);
+    /// let truth = 0.375f64.ln();
+    /// assert!(answer.lower <= truth && truth <= answer.upper && answer.upper - answer.lower < 1e-8);
+    /// ```
+    pub fn ramp(&self) -> Ramp<'_> {
+        self.expected(Shape::Plain)
+    }
+
+    /// The same, by somebody who knows about where the saddle point is.
+    pub(crate) fn ramp_near(&self, c: f64) -> Ramp<'_> {
+        Ramp {
+            start: Some(c),
+            ..self.ramp()
+        }
+    }
+
+    fn expected(&self, shape: Shape) -> Ramp<'_> {
+        Ramp {
             sum: self,
+            shape,
+            start: None,
             flat: self.tilt(0.0),
             prepared: RefCell::new(None),
         }
     }
 }
 
-/// t ↦ ln E(1 − e^{t−S})₊ (E the sum over masses, whatever they add up to).
+/// The function of S − t whose expectation is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// (1 − e^{−x})₊.
+    Saturating,
+    /// (x)₊.
+    Plain,
+}
+
+/// t ↦ ln E(1 − e^{t−S})₊ or ln E(S − t)₊ (E the sum over masses, whatever they add up to).
 ///
 /// The integral may go along any line Re z = c > 0: near a t already asked for the line of that time will do, and what was computed on it.
-pub struct SaturatingRamp<'a> {
+pub struct Ramp<'a> {
     sum: &'a Sum,
+    shape: Shape,
+    /// Where to begin looking for the saddle point.
+    start: Option<f64>,
     flat: Tilt,
     prepared: RefCell<Option<Rc<Prepared<'a>>>>,
 }
@@ -253,8 +296,8 @@ struct Prepared<'a> {
 /// A line is used again while the saddle point is off it by at most this part of c.
 const NEAR: f64 = 0.02;
 
-impl<'a> SaturatingRamp<'a> {
-    /// Encloses the value at t ≥ 0, to about `target`.
+impl<'a> Ramp<'a> {
+    /// Encloses the value at t, to about `target`.
     ///
     /// ```
     /// use shuffledp_numerics::lattice::{Measure, Sum};
@@ -279,11 +322,14 @@ impl<'a> SaturatingRamp<'a> {
         if self.sum.largest() < next {
             return LnEnclosure::ZERO;
         }
-        let kernel = Kernel::Lattice {
-            step,
-            offset: next - t,
+        let offset = next - t;
+        let (kernel, mass) = match self.shape {
+            Shape::Saturating => (
+                Kernel::Lattice { step, offset },
+                self.flat.ln_moment + self.flat.error,
+            ),
+            Shape::Plain => (Kernel::LatticeRamp { step, offset }, f64::INFINITY),
         };
-        let mass = self.flat.ln_moment + self.flat.error;
         let Some((prepared, saddle)) = self.saddle(t, kernel) else {
             // No saddle: the mass bounds the value.
             return LnEnclosure {
@@ -372,7 +418,8 @@ impl<'a> SaturatingRamp<'a> {
     fn search(&self, t: f64, kernel: Kernel) -> Option<f64> {
         let flat = self.flat;
         let gap = t - flat.mean;
-        let mut c = ((gap * gap + 4.0 * flat.variance).sqrt() + gap) / (2.0 * flat.variance);
+        let gaussian = ((gap * gap + 4.0 * flat.variance).sqrt() + gap) / (2.0 * flat.variance);
+        let mut c = self.start.unwrap_or(gaussian);
         let (mut low, mut high) = (0.0, f64::INFINITY);
         for _ in 0..200 {
             if !(c > 1e-200 && c < 1e200) {
@@ -563,7 +610,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// The line Re z = c.
 struct SumLine<'a, 'm> {
-    ramp: &'a SaturatingRamp<'m>,
+    ramp: &'a Ramp<'m>,
     t: f64,
     saddle: &'a Saddle,
     prepared: &'a Prepared<'m>,
@@ -579,10 +626,29 @@ struct Table {
 struct TablePart {
     values: Vec<Complex<f64>>,
     error: f64,
+    /// The largest |φ̂|² among each [`CHUNK`] of nodes.
+    peaks: Vec<f64>,
+}
+
+impl TablePart {
+    /// The largest |φ̂| at the nodes from `first` to `last`, or rather at all nodes of the chunks that these are in.
+    fn largest(&self, first: usize, last: usize) -> f64 {
+        let to = (last / CHUNK).min(self.peaks.len() - 1);
+        let chunks = &self.peaks[(first / CHUNK).min(to)..=to];
+        chunks
+            .iter()
+            .fold(0.0, |most: f64, peak| most.max(*peak))
+            .sqrt()
+            * (1.0 + ROUNDING)
+            + self.error
+    }
 }
 
 /// Fewer nodes than this are evaluated one by one.
 const FEW_NODES: f64 = 512.0;
+/// More nodes than this are worth a transform, of a sum of fewer terms than that.
+const MANY_ALIVE: f64 = 40.0;
+const FEW_TERMS: f64 = 1e5;
 /// More than this would be too much memory; such a sum has many rounds and few nodes that matter.
 const MOST_TABLED: f64 = 4e6;
 
@@ -595,7 +661,15 @@ impl Table {
             .map(|part| {
                 let stride = (part.measure.step / finest) as i64;
                 let (values, error) = transform(part, stride, size);
-                TablePart { values, error }
+                let peaks = values
+                    .chunks(CHUNK)
+                    .map(|chunk| chunk.iter().map(|v| v.norm_sqr()).fold(0.0, f64::max))
+                    .collect();
+                TablePart {
+                    values,
+                    error,
+                    peaks,
+                }
             })
             .collect();
         Self { step, parts }
@@ -655,16 +729,24 @@ impl Line for SumLine<'_, '_> {
         self.prepared
             .parts
             .iter()
-            .map(|part| {
+            .enumerate()
+            .map(|(i, part)| {
                 // |φ̂|² = E cos θ(X−X′) ≤ 1 − θ²v + θ⁴ E(X−X′)⁴/24, which falls until θ² = 12v/E(X−X′)⁴.
                 if end * end * part.fourth <= 12.0 * part.variance {
                     let square = start * start;
                     let fall = square * part.variance - square * square * part.fourth / 24.0;
                     return 0.5 * part.count * ln_1p(-fall * (1.0 - 1e-6));
                 }
-                // With a table of all nodes a bound would cost more than what it saves.
-                if self.table.borrow().is_some() {
-                    return 0.0;
+                if let Some(table) = &*self.table.borrow() {
+                    let node = |theta: f64| (theta / table.step).round() as usize;
+                    let most = table.parts[i].largest(node(start), node(end))
+                        + part.error
+                        + part.error_by_theta * end;
+                    return if most < 1.0 {
+                        part.count * ln(most)
+                    } else {
+                        0.0
+                    };
                 }
                 let mut modulus = part.largest_beyond(start, end);
                 if modulus >= 0.9 {
@@ -700,7 +782,11 @@ impl Line for SumLine<'_, '_> {
             let theta = (fraction * last).round() * step;
             self.node(theta, f64::NEG_INFINITY).ln_modulus > -40.0
         };
-        if [0.11, 0.23, 0.37, 0.53, 0.71, 0.89].into_iter().any(alive) {
+        // Or is it alive at more nodes than it takes to transform everything? A transform rounds more than a sum does, which few terms forgive.
+        let terms: f64 = self.prepared.parts.iter().map(|part| part.count).sum();
+        let some = MANY_ALIVE / last;
+        let many = self.ramp.shape == Shape::Plain && terms < FEW_TERMS && alive(some);
+        if many || [0.11, 0.23, 0.37, 0.53, 0.71, 0.89].into_iter().any(alive) {
             let finest = self
                 .prepared
                 .parts

@@ -3,13 +3,15 @@
 //! This is the whole computational content of one shuffled round, stated without a word about privacy. The answer is a pair of
 //! numbers that enclose the truth: every discretisation, truncation and rounding error is bounded and put on its side.
 //!
-//! Two ways, chosen by the work they would take; where both can be used they agree to their stated errors (`tests/positive_part.rs`).
+//! Three ways, chosen by the work they would take; where several can be used they agree to their stated errors (`tests/positive_part.rs`).
 //!
 //! * `direct`: sum over the counts of the atoms, positive terms only. For small m, or when all but one atom are rare.
 //! * `contour`: a Laplace integral on a vertical line through the saddle point. Its cost does not depend on m.
+//! * `many`: for laws of many atoms, long tails clipped, on a lattice above and one below.
 
 mod contour;
 mod direct;
+mod many;
 mod tilt;
 
 use crate::laplace::{Kernel, ROUNDING};
@@ -86,6 +88,50 @@ impl LnEnclosure {
     }
 }
 
+/// Which ends of the enclosure somebody will look at: of a law of many atoms each end costs as much as the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Both.
+    Both,
+    /// The lower one.
+    Lower,
+    /// The upper one.
+    Upper,
+}
+
+/// One end of an enclosure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Lower,
+    Upper,
+}
+
+impl End {
+    /// The enclosure that knows this end alone.
+    fn only(self, enclosure: LnEnclosure) -> LnEnclosure {
+        match self {
+            Self::Lower => LnEnclosure {
+                upper: f64::INFINITY,
+                ..enclosure
+            },
+            Self::Upper => LnEnclosure {
+                lower: f64::NEG_INFINITY,
+                ..enclosure
+            },
+        }
+    }
+}
+
+impl Wanted {
+    fn includes(self, end: End) -> bool {
+        match self {
+            Self::Both => true,
+            Self::Lower => end == End::Lower,
+            Self::Upper => end == End::Upper,
+        }
+    }
+}
+
 /// Below e^this the value is reported as the enclosure [0, Chernoff bound]: no double could hold it.
 pub(crate) const NEGLIGIBLE: f64 = -760.0;
 
@@ -104,6 +150,11 @@ impl Sum<'_> {
     /// assert!((answer.lower.exp() - 0.5).abs() < 1e-11 && (answer.upper.exp() - 0.5).abs() < 1e-11);
     /// ```
     pub fn ln_positive_part(&self, accuracy: f64) -> LnEnclosure {
+        self.ln_positive_part_as(accuracy, Wanted::Both)
+    }
+
+    /// The same, where perhaps only one end is wanted: the other may then say nothing.
+    pub fn ln_positive_part_as(&self, accuracy: f64, wanted: Wanted) -> LnEnclosure {
         // In units of the largest value, a power of two, nothing depends on how large values are.
         let magnitude = self
             .atoms
@@ -135,7 +186,7 @@ impl Sum<'_> {
             count: self.count,
             shift: self.shift * unit,
         }
-        .ln_positive_part_in_units(accuracy);
+        .ln_positive_part_in_units(accuracy, wanted);
         let ln_unit = exponent * std::f64::consts::LN_2;
         let slack = ROUNDING * (1.0 + ln_unit.abs());
         LnEnclosure {
@@ -144,7 +195,7 @@ impl Sum<'_> {
         }
     }
 
-    fn ln_positive_part_in_units(&self, accuracy: f64) -> LnEnclosure {
+    fn ln_positive_part_in_units(&self, accuracy: f64, wanted: Wanted) -> LnEnclosure {
         let largest = self
             .atoms
             .iter()
@@ -159,7 +210,7 @@ impl Sum<'_> {
         }
         let cap = most.min(self.count * self.mean_positive_value());
         let cap = special::ln(cap) + ROUNDING * (1.0 + special::ln(cap).abs());
-        let enclosure = self.enclose(accuracy);
+        let enclosure = self.enclose(accuracy, wanted);
         LnEnclosure {
             lower: enclosure.lower,
             upper: enclosure.upper.min(cap),
@@ -175,7 +226,10 @@ impl Sum<'_> {
             * (1.0 + 4.0 * ROUNDING)
     }
 
-    fn enclose(&self, accuracy: f64) -> LnEnclosure {
+    fn enclose(&self, accuracy: f64, wanted: Wanted) -> LnEnclosure {
+        if self.atoms.len() >= many::MANY {
+            return many::evaluate(self, accuracy, wanted);
+        }
         let Some(tilted) = Tilted::find(self) else {
             // No saddle within range: the largest value of the sum is zero to within rounding.
             return LnEnclosure::UNKNOWN;

@@ -106,3 +106,9 @@ pub fn sin_minus_x(x: f64) -> f64 {
         sin_cos(x).0 - x
     }
 }
+
+/// erf x.
+#[inline]
+pub fn erf(x: f64) -> f64 {
+    pxfm::f_erf(x)
+}

@@ -165,3 +165,112 @@ fn a_value_no_double_can_hold_is_bounded_and_not_invented() {
     let got = sum.ln_positive_part(1e-6);
     assert!(got.lower <= got.upper && got.upper < -700.0, "{got:?}");
 }
+
+/// A law of many atoms with tails of some weight, centred.
+fn many_atoms(seed: u64, heavy: bool) -> Vec<Atom> {
+    let mut state = seed;
+    let mut random = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let (mut weights, mut values) = (Vec::new(), Vec::new());
+    for _ in 0..150 {
+        let x = 6.0 * random() - 3.0;
+        weights.push((-0.5 * x * x).exp() * (0.5 + random()));
+        values.push(if heavy { (1.5 * x).exp() } else { x });
+    }
+    law(&weights, &values, 0.0)
+}
+
+/// Laws of many atoms, laid out on lattices above and below or thinned, against the same laws as they are.
+#[test]
+fn many_atoms_are_enclosed_like_few() {
+    for (seed, heavy) in [(1, false), (2, true), (3, false), (4, true)] {
+        for count in [2.0, 5.0, 40.0, 250.0, 1000.0, 30_000.0] {
+            for deviations in [0.0, 1.0, 3.0, 5.0] {
+                let centred = many_atoms(seed, heavy);
+                let variance: f64 = centred.iter().map(|a| a.weight * a.value * a.value).sum();
+                let mean = -deviations * (variance / count).sqrt();
+                let atoms: Vec<Atom> = centred
+                    .iter()
+                    .map(|a| Atom {
+                        value: a.value + mean,
+                        magnitude: a.magnitude - mean,
+                        ..*a
+                    })
+                    .collect();
+                let sum = Sum {
+                    atoms: &atoms,
+                    mean,
+                    count,
+                    shift: 0.0,
+                };
+                let Some(exact) = by_contour(&sum, 1e-9) else {
+                    continue;
+                };
+                let got = sum.ln_positive_part(1e-6);
+                let setting = format!("seed {seed} m {count} z {deviations}: {got:?} {exact:?}");
+                assert!(
+                    got.lower <= exact.upper && exact.lower <= got.upper,
+                    "{setting}"
+                );
+                // In units of the point where the value is reached: the logarithm falls by about z² there.
+                let leverage = (deviations * deviations).max(1.0);
+                assert!(
+                    got.upper - exact.upper < 2e-6 * leverage + 1e-6,
+                    "{setting}"
+                );
+                // Below, isolated atoms are moved to a lattice, which costs more where there are few terms.
+                assert!(
+                    exact.lower - got.lower < 2e-5 * leverage + 1e-4,
+                    "{setting}"
+                );
+            }
+        }
+    }
+}
+
+/// What lies far beyond anything else enters by its mean alone: E(X − K)₊ of it may be anything, its place does not matter.
+#[test]
+fn a_far_tail_is_clipped() {
+    let base = many_atoms(5, false);
+    let with_tail = |place: f64, worth: f64| -> Vec<Atom> {
+        let weight = worth / place;
+        let mut atoms: Vec<Atom> = base
+            .iter()
+            .map(|a| Atom {
+                weight: a.weight * (1.0 - weight),
+                value: a.value - 0.5 - worth,
+                magnitude: a.magnitude + 0.5 + worth,
+            })
+            .collect();
+        atoms.push(Atom {
+            weight,
+            value: place,
+            magnitude: place,
+        });
+        atoms
+    };
+    let value = |place: f64| {
+        let atoms = with_tail(place, 1e-12);
+        let mean = -0.5 - 1e-12 + (0.5 + 2e-12) * 1e-12 / place;
+        let sum = Sum {
+            atoms: &atoms,
+            mean: mean + 1e-12,
+            count: 1000.0,
+            shift: 0.0,
+        };
+        sum.ln_positive_part(1e-6)
+    };
+    // One jump is worth its size less what is lacking, and that is nothing beside 1e9: 1000 · 1e-12.
+    let expected = 1e-9f64.ln();
+    for place in [1e9, 1e30, 1e90] {
+        let got = value(place);
+        assert!(
+            (got.upper - expected).abs() < 1e-5 && (got.lower - expected).abs() < 1e-5,
+            "{place}: {got:?}"
+        );
+    }
+}

@@ -13,6 +13,7 @@ pub mod feldman_2023;
 pub mod girgis_2021;
 pub mod kairouz_2015;
 pub mod numerical_accounting;
+pub mod secure_aggregation;
 pub mod shuffle_gaussian;
 pub mod shuffled_check_in;
 pub mod wang_2019;

@@ -11,13 +11,16 @@ use crate::bound::Side;
 use crate::compose::{Composition, ln_tail};
 use crate::pld::Pld;
 use crate::profile::Profile;
+use shuffledp_numerics::positive_part::Wanted;
 
 /// ε of `rounds` rounds: `base` is the shuffle of the sampled users only, the same in both directions.
 pub fn epsilon(base: &Profile, rate: f64, rounds: u64, delta: f64) -> Option<f64> {
     let tail = ln_tail(delta.ln(), rounds as f64);
     let deviation = base.loss_deviation() * rate;
     let upper = |epsilon: f64| {
-        let ln = base.ln_delta(before(epsilon, rate), 1e-5).upper;
+        let ln = base
+            .ln_delta(before(epsilon, rate), 1e-5, Wanted::Upper)
+            .upper;
         ln + rate.ln()
     };
     let limit = super::balle_2018::amplified(base.atoms().loss_limit(), rate);

@@ -17,7 +17,11 @@ use super::tilt::{ErrorScale, Tilted, largest_exponent};
 use super::{LnEnclosure, ROUNDING, Sum};
 use crate::laplace::{self, Kernel, Line, Node};
 use crate::special::{atan2, exp, exp_minus_1_minus_x, expm1, ln, ln_1p, sin_cos, sin_minus_x};
+use std::cell::Cell;
 use std::f64::consts::PI;
+
+/// So many terms of the transform, in all, are summed before giving up.
+const MOST_WORK: f64 = 2e7;
 
 /// Encloses ln E(S)₊.
 pub(super) fn evaluate(sum: &Sum, tilted: &Tilted, accuracy: f64) -> LnEnclosure {
@@ -56,6 +60,8 @@ struct SumLine<'a> {
     range: f64,
     /// Bound on the relative error of the tilted variance.
     variance_slack: f64,
+    /// How often M was evaluated.
+    evaluated: Cell<f64>,
 }
 
 /// M(c + iθ), times e^{−top} but for its logarithm.
@@ -124,6 +130,7 @@ impl<'a> SumLine<'a> {
             absolute_deviation,
             range: high - low,
             variance_slack,
+            evaluated: Cell::new(0.0),
         }
     }
 
@@ -134,6 +141,7 @@ impl<'a> SumLine<'a> {
 
     /// M(c + iθ).
     fn moment(&self, theta: f64) -> Moment {
+        self.evaluated.set(self.evaluated.get() + 1.0);
         let (mut real, mut imaginary) = (0.0, 0.0);
         if self.tilted.tilt.near_one {
             for ray in &self.rays {
@@ -219,6 +227,15 @@ impl Line for SumLine<'_> {
             bound = bound.min(self.sum.count * ln(modulus));
         }
         bound
+    }
+
+    fn most_nodes(&self) -> f64 {
+        // Of a law of many atoms the transform is dear: once it has been evaluated that often, no more nodes.
+        if self.evaluated.get() * self.rays.len() as f64 > MOST_WORK {
+            0.0
+        } else {
+            f64::INFINITY
+        }
     }
 
     fn cumulant(&self, b: f64) -> f64 {

@@ -1,0 +1,165 @@
+//! Rounds whose local guarantee is approximate, through the clones: (ε₀, δ₀)-LDP randomizers, and Gaussian noise in any dimension, which is (ε₀, δ₀)-LDP for every δ₀.
+//!
+//! Feldman, McMillan and Talwar 2021, Theorem 3.8: but for an event of probability τ = (1 + e^{−ε₀}/2) m δ₀, m the users who take part, a round of (ε₀, δ₀)-LDP randomizers is one of ε₀-LDP ones, on either dataset. Over T rounds these probabilities add up, so
+//!
+//! ```text
+//! δ(ε) ≤ δ_pure(ε) + (1 + e^ε) Σ τ,
+//! ```
+//!
+//! δ_pure that of the composed rounds of [`crate::atoms::Atoms::ldp_adaptive`]. For Gaussian noise δ₀ is free, and chosen. Beside it stands what the users have without a shuffler: √T/σ-GDP, exactly; or the optimal composition of (ε₀, δ₀) (Kairouz, Oh, Viswanath 2015).
+//!
+//! Standing: certified (the local bounds are closed forms, rounded up by far more than their error).
+
+use crate::account::{Account, account};
+use crate::bound::Delta;
+use crate::bounds::kairouz_2015;
+use crate::error::Error;
+use crate::gaussian::{gdp_delta, gdp_epsilon};
+use crate::mechanism::Mechanism;
+use crate::participation::Participation;
+use crate::plan::Plan;
+use crate::round::Round;
+
+/// A value and what gave it.
+pub(crate) type Named = (f64, &'static str);
+
+/// Of a total δ, what the events may take: less makes ε₀ larger, more leaves less for the rest.
+const SHARES: [f64; 4] = [0.5, 0.2, 0.05, 0.01];
+/// Closed forms in ordinary arithmetic are rounded up by this part.
+const CLOSED_FORM: f64 = 1e-9;
+/// No local guarantee is larger (the largest that a round may have).
+const LARGEST_EPSILON0: f64 = 100.0;
+
+/// Who takes part in a round, at most, on average.
+fn participants(round: &Round) -> f64 {
+    match round.participation() {
+        Participation::Everyone => round.honest() as f64,
+        Participation::Sample(size) => size as f64,
+        Participation::CheckIn(rate) => round.honest() as f64 * rate.highest(),
+    }
+}
+
+/// The rounds as ε₀-LDP ones, and Σ τ. `None` where no ε₀ within range has this δ₀.
+fn purified(rounds: &[(&Round, u64)], delta0: f64) -> Result<Option<(Account, f64)>, Error> {
+    let (mut plan, mut total) = (None::<Plan>, 0.0);
+    for &(round, times) in rounds {
+        let (epsilon0, delta0) = match round.mechanism() {
+            Mechanism::ApproximateLdp(epsilon0, delta0) => (epsilon0.value(), delta0.value()),
+            Mechanism::Gaussian(sigma, _) => (gdp_epsilon(1.0 / sigma.value(), delta0), delta0),
+            _ => {
+                plan = Some(added(plan, round.clone(), times)?);
+                continue;
+            }
+        };
+        if epsilon0 > LARGEST_EPSILON0 {
+            return Ok(None);
+        }
+        let event = (1.0 + 0.5 * (-epsilon0).exp()) * participants(round) * delta0;
+        total += times as f64 * event * (1.0 + CLOSED_FORM);
+        let pure = round
+            .with_mechanism(Mechanism::ldp(epsilon0)?)
+            .adaptive_within_round()?;
+        plan = Some(added(plan, pure, times)?);
+    }
+    let plan = plan.map(|plan| account(&plan));
+    plan.transpose()
+        .map(|account| account.map(|account| (account, total)))
+}
+
+fn added(plan: Option<Plan>, round: Round, times: u64) -> Result<Plan, Error> {
+    match plan {
+        None => Plan::new(round, times),
+        Some(plan) => plan.then(round, times),
+    }
+}
+
+/// The least ε that these rounds can be shown to have at δ: infinite if none.
+pub(crate) fn epsilon(rounds: &[(&Round, u64)], delta: f64) -> Result<Named, Error> {
+    let mut best = local_epsilon(rounds, delta);
+    let events: f64 = rounds
+        .iter()
+        .map(|(round, times)| 1.5 * participants(round) * *times as f64)
+        .sum();
+    for share in SHARES {
+        // The events cost (1 + e^ε) times their probability: guess ε from above, twice.
+        let mut guess: f64 = 1.0;
+        for attempt in 0..5 {
+            let most = share * delta / (1.0 + guess.exp());
+            let Some((pure, total)) = purified(rounds, most / events)? else {
+                break;
+            };
+            let left = delta - (1.0 + guess.exp()) * total * (1.0 + CLOSED_FORM);
+            if left < Delta::SMALLEST {
+                break;
+            }
+            let value = pure.upper_epsilon(left)?;
+            if value <= guess {
+                if value < best.0 {
+                    best = (value, "clones");
+                }
+                if attempt > 0 {
+                    break;
+                }
+            }
+            guess = 1.05 * value;
+        }
+    }
+    Ok(best)
+}
+
+/// The least δ that these rounds can be shown to have at ε.
+pub(crate) fn delta(rounds: &[(&Round, u64)], epsilon: f64) -> Result<Named, Error> {
+    let mut best = local_delta(rounds, epsilon);
+    let events: f64 = rounds
+        .iter()
+        .map(|(round, times)| 1.5 * participants(round) * *times as f64)
+        .sum();
+    let price = 1.0 + epsilon.min(700.0).exp();
+    let mut guess = best.0.clamp(1e-200, 1e-2);
+    for share in [0.1, 0.1, 0.1, 0.3, 0.03] {
+        let Some((pure, total)) = purified(rounds, (share * guess / price / events).max(1e-280))?
+        else {
+            break;
+        };
+        let value = pure.upper_delta(epsilon)? + price * total * (1.0 + CLOSED_FORM);
+        if value < best.0 {
+            best = (value, "clones");
+        }
+        guess = value.clamp(1e-200, 1.0).min(guess);
+    }
+    Ok((best.0.min(1.0), best.1))
+}
+
+/// √Σ T/σ² where all rounds are Gaussian: the mechanism without its shuffler.
+fn local_mu(rounds: &[(&Round, u64)]) -> Option<f64> {
+    let squares: Option<Vec<f64>> = rounds
+        .iter()
+        .map(|(round, times)| match round.mechanism() {
+            Mechanism::Gaussian(sigma, _) => Some(*times as f64 / sigma.value().powi(2)),
+            _ => None,
+        })
+        .collect();
+    squares.map(|squares| squares.iter().sum::<f64>().sqrt() * (1.0 + CLOSED_FORM))
+}
+
+/// ε of these rounds without a shuffler, where a closed form has it; else infinite.
+pub(crate) fn local_epsilon(rounds: &[(&Round, u64)], delta: f64) -> Named {
+    let value = match (local_mu(rounds), rounds) {
+        (Some(mu), _) => gdp_epsilon(mu, delta),
+        (None, [(round, times)]) => match round.mechanism() {
+            Mechanism::ApproximateLdp(epsilon0, delta0) => {
+                kairouz_2015::epsilon(*times, epsilon0.value(), delta0.value(), delta)
+                    .map_or(f64::INFINITY, |epsilon| epsilon * (1.0 + CLOSED_FORM))
+            }
+            _ => f64::INFINITY,
+        },
+        _ => f64::INFINITY,
+    };
+    (value, "local")
+}
+
+/// δ of these rounds without a shuffler, where a closed form has it; else 1.
+pub(crate) fn local_delta(rounds: &[(&Round, u64)], epsilon: f64) -> Named {
+    let value = local_mu(rounds).map_or(1.0, |mu| gdp_delta(mu, epsilon) * (1.0 + CLOSED_FORM));
+    (value.min(1.0), "local")
+}

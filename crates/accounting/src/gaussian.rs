@@ -1,0 +1,185 @@
+//! Gaussian noise: the laws of the shuffled Gaussian, in units of the distance D by which a replacement moves a value.
+//!
+//! With reports y ~ N(x, σ²) and values in [0, 1], z the report in standard deviations from whoever stands for the crowd:
+//!
+//! | law | reports | P | Q |
+//! |---|---|---|---|
+//! | [`interval_blanket`], upper | φ(z) on \|z\| ≥ 1/2σ, the rest left over | e^s on one side, else 1 | e^s on the other side, else 1; s = (\|z\| − 1/2σ)/σ |
+//! | [`pair`], others at user 1's first value | φ(z) | 1 | e^s, s = (z − 1/2σ)/σ |
+//!
+//! **Blanket.** b(y) = inf over x in [0, 1] of the density of N(x, σ²) at y, which is that of the farther end: its mass is 2Φ(−1/2σ). The endpoints 0 and 1 are user 1's worst two values (`worst_pair.proof.md`).
+//!
+//! **Pair.** All others hold user 1's first value, and the second is at distance D: mean of n lognormal variables. Exact for that dataset, so a lower bound, in any dimension (project onto the line through the two
+//! values). It is *conjectured* that no dataset is worse. The same pair is what 1-out-of-n random allocation of the Gaussian mechanism in central DP-SGD is dominated by (Feldman, Shenfeld 2025), and there it is exact.
+//!
+//! **Without its shuffler** the mechanism over T rounds is √T/σ-GDP (Dong, Roth, Su 2019), exactly: δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle, Wang 2018).
+
+use crate::atoms::{Atom, Atoms};
+use crate::cells::{Fineness, Point, Ray};
+use crate::error::Error;
+use shuffledp_numerics::special::{erf, erfc, exp};
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
+
+/// Reports further out than this many standard deviations are left out of the laws: a probability of 1e-291.
+const REACH: f64 = 36.5;
+/// Beyond this many, cells may be wide: what is there happens once in 1e18 reports.
+const CORE: f64 = 9.0;
+
+/// φ at z + d, to full relative accuracy where z² has few digits.
+fn density(z: f64, d: f64) -> f64 {
+    exp(-0.5 * z * z) * exp(-d * (z + 0.5 * d)) / (2.0 * PI).sqrt()
+}
+
+/// Φ(−z), the upper tail.
+fn tail(z: f64) -> f64 {
+    0.5 * erfc(z * FRAC_1_SQRT_2)
+}
+
+/// Probability of reports beyond the reach, from wherever in [0, 1] they come.
+fn lost(sigma: f64) -> f64 {
+    4.0 * tail(REACH - 1.0 / sigma)
+}
+
+/// The blanket of Gaussian noise on [0, 1], user 1 at either end.
+pub(crate) fn interval_blanket(sigma: f64, fineness: Fineness) -> Result<Atoms, Error> {
+    let ray = Ray {
+        density,
+        slope: 1.0 / sigma,
+        origin: 0.5 / sigma,
+        from: 0.5 / sigma,
+        to: REACH,
+        core: CORE,
+    };
+    let mut atoms = Vec::new();
+    for point in ray.above(fineness) {
+        let atom = raised(point);
+        atoms.extend([atom, atom.mirrored()]);
+    }
+    let rest = erf(0.5 / sigma * FRAC_1_SQRT_2);
+    atoms.push(Atom::of(rest, 0.0, 0.0, 0.0));
+    Ok(Atoms::of_limit(atoms, ray.slope * (ray.to - ray.origin))?.leaving_out(lost(sigma)))
+}
+
+/// User 1's two values at distance 1, all others at the first of them: below the truth.
+pub(crate) fn pair(sigma: f64, fineness: Fineness) -> Result<Atoms, Error> {
+    let points = pair_ray(sigma).below(fineness);
+    let atoms = points.into_iter().map(|point| raised(point).mirrored());
+    Atoms::of_limit(atoms.collect(), limit(sigma))
+}
+
+/// The same pair, from above.
+pub(crate) fn pair_above(sigma: f64, fineness: Fineness) -> Result<Atoms, Error> {
+    let points = pair_ray(sigma).above(fineness);
+    let atoms = points.into_iter().map(|point| raised(point).mirrored());
+    Ok(Atoms::of_limit(atoms.collect(), limit(sigma))?.leaving_out(lost(sigma)))
+}
+
+fn pair_ray(sigma: f64) -> Ray<impl Fn(f64, f64) -> f64> {
+    Ray {
+        density,
+        slope: 1.0 / sigma,
+        origin: 0.5 / sigma,
+        from: -REACH,
+        to: REACH,
+        core: CORE,
+    }
+}
+
+/// The largest |ln ratio| within reach.
+fn limit(sigma: f64) -> f64 {
+    (REACH + 0.5 / sigma) / sigma
+}
+
+/// P = e^s, Q = 1.
+fn raised(point: Point) -> Atom {
+    Atom::measured(point.weight, point.ratio, 1.0, point.growth, point.size)
+}
+
+/// δ(ε) of μ-GDP.
+pub(crate) fn gdp_delta(mu: f64, epsilon: f64) -> f64 {
+    // Both terms may be tiny, and then so is the error of their difference: Φ is known to full relative accuracy.
+    tail(epsilon / mu - 0.5 * mu) - exp(epsilon) * tail(epsilon / mu + 0.5 * mu)
+}
+
+/// ε of μ-GDP at δ, rounded up.
+pub(crate) fn gdp_epsilon(mu: f64, delta: f64) -> f64 {
+    if gdp_delta(mu, 0.0) <= delta {
+        return 0.0;
+    }
+    // z standard deviations out suffice: δ ≤ Φ(−z) at ε = μ²/2 + μz. Bisection, because nothing here is slow.
+    let (mut low, mut high) = (0.0, 0.5 * mu * mu + mu * 39.0);
+    if high > 700.0 {
+        return f64::INFINITY;
+    }
+    while high - low > 1e-12 * high {
+        let middle = 0.5 * (low + high);
+        if gdp_delta(mu, middle) <= delta * (1.0 - 1e-12) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{gdp_delta, interval_blanket, pair, pair_above};
+    use crate::cells::Fineness;
+    use crate::profile::{Direction, Profile};
+
+    /// δ of the shuffled Gaussian pair from both sides; `Reverse` is E(mean Y − a)₊.
+    fn bracket(sigma: f64, users: u64, direction: Direction, epsilon: f64) -> (f64, f64) {
+        let fineness = Fineness::of_one_round(users);
+        let lower =
+            Profile::new(pair(sigma, fineness).unwrap(), users).delta_in(direction, epsilon);
+        let upper =
+            Profile::new(pair_above(sigma, fineness).unwrap(), users).delta_in(direction, epsilon);
+        (lower.lower, upper.upper)
+    }
+
+    /// To six digits, where numerical-accounting's Figure 5 has two from 5e7 samples; sources beside the rows.
+    #[test]
+    fn the_shuffled_gaussian_pair_has_its_known_values() {
+        use Direction::{Forward, Reverse};
+        for (sigma, users, direction, epsilon, value, digits) in [
+            // An independent convolution in Python, six digits.
+            (2.0, 7, Reverse, 0.0, 0.0791948, 1e-6),
+            (2.0, 7, Reverse, 0.25, 0.0115621, 5e-6),
+            (2.0, 7, Reverse, 0.5, 0.000593512, 2e-6),
+            (2.0, 7, Reverse, 1.0, 1.34014e-7, 4e-6),
+            (1.0, 1000, Reverse, 0.2, 2.037e-7, 3e-4),
+            // Fourier inversion of the lognormal Laplace transform in 45 digits.
+            (1.0, 1_000_000, Reverse, 0.006, 6.500439378e-10, 5e-5),
+            (1.0, 1_000_000, Forward, 0.006, 5.990961962e-10, 5e-5),
+            (1.0, 1_000_000_000, Reverse, 2e-4, 5.59639809e-12, 5e-5),
+        ] {
+            let (low, high) = bracket(sigma, users, direction, epsilon);
+            assert!(
+                low <= value * (1.0 + digits) && value * (1.0 - digits) <= high,
+                "sigma {sigma} n {users}: {value} outside [{low}, {high}]"
+            );
+            assert!(
+                high / low - 1.0 < 2.0 * digits + 1e-6,
+                "sigma {sigma} n {users}: [{low}, {high}] is wide"
+            );
+        }
+    }
+
+    /// Alone, a user has the Gaussian mechanism; and so says the blanket.
+    #[test]
+    fn one_user_has_the_gaussian_mechanism() {
+        for (sigma, epsilon) in [(0.5, 1.0), (1.0, 0.0), (1.0, 3.0), (4.0, 0.5)] {
+            let truth = gdp_delta(1.0 / sigma, epsilon);
+            for direction in [Direction::Forward, Direction::Reverse] {
+                let (low, high) = bracket(sigma, 1, direction, epsilon);
+                assert!(low <= truth && truth <= high, "{low} {truth} {high}");
+                assert!(high / low - 1.0 < 1e-4, "{low} {high}");
+            }
+            let blanket = interval_blanket(sigma, Fineness::Finest).unwrap();
+            let alone = Profile::new(blanket, 1).delta(epsilon).upper;
+            assert!(alone >= truth && alone < truth * 1.0001, "{alone} {truth}");
+        }
+    }
+}
