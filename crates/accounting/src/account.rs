@@ -386,7 +386,11 @@ impl Account {
                 (most, None, numerics)
             }
         };
-        finite(most, self.rounds[0].0.dominating_name, delta)?;
+        let name = self
+            .rounds
+            .first()
+            .map_or("", |(round, _)| round.dominating_name);
+        finite(most, name, delta)?;
         ordered(lower, most)?;
         let (most, lower) = (Epsilon::new(most)?, Epsilon::new(lower)?);
         Ok(self.answer(most, lower, best, other, numerics))
