@@ -20,6 +20,7 @@ use crate::plan::Plan;
 use crate::pld::{Company, Pld, Resolution};
 use crate::profile::{Direction, FINE, Profile};
 use crate::round::Round;
+use shuffledp_numerics::positive_part::Wanted;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Relative accuracy in ε that the lattice of losses aims at, unless told otherwise.
@@ -751,7 +752,7 @@ impl Priced {
         let upper = self
             .dominating
             .iter()
-            .map(|profile| profile.delta(epsilon).upper)
+            .map(|profile| profile.delta_as(epsilon, Wanted::Upper).upper)
             .fold(0.0, f64::max);
         let local = approximate::local_delta(&described, epsilon);
         Ok(if local.0 < upper {
@@ -788,7 +789,7 @@ impl Priced {
         let (upper, way) = self.upper_delta(epsilon)?;
         let (mut lower, mut best) = (0.0, &self.attained[0]);
         for attained in &self.attained {
-            let value = attained.profile.delta(epsilon).lower;
+            let value = attained.profile.delta_as(epsilon, Wanted::Lower).lower;
             if value > lower {
                 (lower, best) = (value, attained);
             }

@@ -252,7 +252,12 @@ impl Profile {
 
     /// δ at ε ≥ 0, the larger of the two directions.
     pub fn delta(&self, epsilon: f64) -> Enclosure {
-        Self::leave_logarithms(self.ln_delta(epsilon, self.accuracy(), Wanted::Both))
+        self.delta_as(epsilon, Wanted::Both)
+    }
+
+    /// The same, where perhaps only one end is wanted.
+    pub(crate) fn delta_as(&self, epsilon: f64, wanted: Wanted) -> Enclosure {
+        Self::leave_logarithms(self.ln_delta(epsilon, self.accuracy(), wanted))
     }
 
     /// δ at ε ≥ 0 in one direction.
