@@ -67,6 +67,15 @@ impl Composition {
             .fold(0.0, |sum, next| widen_up(sum + next))
     }
 
+    /// An upper bound on the probability that a loss exceeds what the laws of the rounds allow.
+    fn lost(&self) -> f64 {
+        self.parts
+            .iter()
+            .filter(|(pld, _)| pld.lost() > 0.0)
+            .map(|(pld, times)| widen_up(pld.lost() * *times as f64))
+            .fold(0.0, |sum, next| widen_up(sum + next))
+    }
+
     /// The largest loss that the rounds themselves can have.
     pub fn loss_limit(&self) -> f64 {
         self.parts
@@ -100,7 +109,10 @@ impl Composition {
     /// ln δ(ε) on this side, for ε ≥ 0.
     fn ln_delta(&self, ramp: &Ramp, epsilon: f64) -> f64 {
         if self.parts.is_empty() || epsilon >= self.loss_limit() {
-            return f64::NEG_INFINITY;
+            return match self.lost() {
+                lost if lost > 0.0 => ln_up(lost),
+                _ => f64::NEG_INFINITY,
+            };
         }
         let finite = ramp.ln_value(epsilon, TARGET);
         match self.side {
@@ -126,8 +138,11 @@ impl Composition {
         }
     }
 
-    /// The least ε with δ(ε) ≤ `delta`, rounded to this side.
+    /// The least ε with δ(ε) ≤ `delta`, rounded to this side; infinite where the laws leave out more than that.
     pub fn epsilon(&self, delta: f64) -> f64 {
+        if self.lost() >= delta {
+            return f64::INFINITY;
+        }
         let ln_delta = match self.side {
             Side::Upper => ln_down(delta),
             Side::Lower => ln_up(delta),
@@ -220,6 +235,9 @@ impl Composition {
 
     /// The Rényi divergence of order λ > 1, rounded to this side.
     pub fn renyi(&self, order: f64) -> f64 {
+        if self.lost() > 0.0 {
+            return f64::INFINITY;
+        }
         let power = order - 1.0;
         let total: f64 = self
             .parts

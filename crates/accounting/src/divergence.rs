@@ -131,6 +131,18 @@ impl Kind {
         if let Mechanism::Gaussian(sigma, _) = round.mechanism() {
             return Ok(Some(Self::gaussian(round, sigma.value(), times)));
         }
+        if let Mechanism::RandomAllocation(sigma) = round.mechanism() {
+            let kind = Self::gaussian(round, sigma.value(), times);
+            let pair = shuffle_gaussian::pair(sigma.value(), Crowd::Everyone(round.users()));
+            // Known at integer orders, and rising: the next higher one is above it.
+            let largest = shuffle_gaussian::LARGEST as f64;
+            let above = RdpCurve::new(Orders::Reals(largest), move |order| pair.at(order.ceil()));
+            return Ok(Some(Self {
+                upper: vec![above],
+                upper_name: "random-allocation".into(),
+                ..kind
+            }));
+        }
         let (profiles, name) = dominating_profiles(round, Fineness::Coarse)?;
         let attained = attained_profiles(round, Fineness::Coarse)?;
         let few = |profile: &Profile| profile.atoms().iter().count() <= Profile::MOST_ATOMS;

@@ -164,6 +164,8 @@ pub struct Pld {
     losses: Arc<Measure>,
     infinite: f64,
     loss_limit: f64,
+    /// What laws leave out: of this probability the loss is not even bounded by the limit.
+    lost: f64,
 }
 
 impl Pld {
@@ -196,6 +198,7 @@ impl Pld {
                 infinite,
                 losses: Arc::new(losses),
                 loss_limit: limit,
+                lost: 0.0,
             });
         }
         let mut values = vec![0.0f64; last as usize + 1];
@@ -212,7 +215,14 @@ impl Pld {
             .iter()
             .map(Profile::loss_deviation)
             .fold(0.0, f64::max);
-        Self::through(&lattice, &values, deviation, limit)
+        let lost = profiles
+            .iter()
+            .map(|profile| profile.atoms().lost())
+            .fold(0.0, f64::max);
+        Some(Self {
+            lost,
+            ..Self::through(&lattice, &values, deviation, limit)?
+        })
     }
 
     /// A distribution that dominates a round in both directions, known by certified upper values of ln δ(ε) up to the largest loss `limit`; `deviation` is that of the loss, about.
@@ -267,6 +277,7 @@ impl Pld {
             losses: Arc::new(masses?),
             infinite,
             loss_limit: limit,
+            lost: 0.0,
         })
     }
 
@@ -315,6 +326,7 @@ impl Pld {
             losses: Arc::new(masses?),
             infinite: 0.0,
             loss_limit: limit,
+            lost: 0.0,
         })
     }
 
@@ -333,7 +345,12 @@ impl Pld {
         self.infinite
     }
 
-    /// No loss of the round itself is larger than this.
+    /// The probability of losses that may exceed the limit.
+    pub(crate) fn lost(&self) -> f64 {
+        self.lost
+    }
+
+    /// No loss of the round itself is larger than this, but with the probability that its law leaves out.
     pub fn loss_limit(&self) -> f64 {
         self.loss_limit
     }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use shuffledp_accounting::{
-    Channel, Delta, Domain, Epsilon, Mechanism, Round, ScalarKind, account,
+    Channel, Delta, Domain, Epsilon, Mechanism, Plan, Round, ScalarKind, account,
 };
 
 /// SplitMix64: the same settings on every machine.
@@ -446,4 +446,22 @@ fn order_on_a_thousand_settings() {
         })
         .collect();
     assert!(failures.is_empty(), "{}: {:#?}", failures.len(), failures);
+}
+
+/// What a law leaves out counts as δ, also after composition: below it only the mechanism without its shuffler has an answer.
+#[test]
+fn what_a_law_leaves_out_is_not_forgotten() {
+    let gaussian = Mechanism::gaussian(2.0, Domain::Interval).unwrap();
+    let plan = Plan::new(Round::new(gaussian, 1000).unwrap(), 2).unwrap();
+    let answer = account(&plan)
+        .unwrap()
+        .epsilon(Delta::new(1e-299).unwrap())
+        .unwrap();
+    assert_eq!(answer.upper.method, "local/gaussian");
+    let usual = account(&plan)
+        .unwrap()
+        .epsilon(Delta::new(1e-9).unwrap())
+        .unwrap();
+    assert_eq!(usual.upper.method, "pld/gaussian");
+    assert!(usual.upper.value < answer.upper.value);
 }

@@ -184,3 +184,56 @@ fn a_million_categories_cost_what_three_do() {
         );
     }
 }
+
+/// Columns of some rows of a channel, those that are multiples of each other added up: nobody learns from which of them a report is.
+fn merged(matrix: &Matrix, rows: &[usize]) -> Matrix {
+    let mut columns: std::collections::BTreeMap<Vec<i64>, Vec<f64>> = Default::default();
+    for y in 0..matrix[0].len() {
+        let column: Vec<f64> = rows.iter().map(|&x| matrix[x][y]).collect();
+        let total: f64 = column.iter().sum();
+        let shape = column
+            .iter()
+            .map(|p| (p / total * 1e9).round() as i64)
+            .collect();
+        let sum = columns
+            .entry(shape)
+            .or_insert_with(|| vec![0.0; rows.len()]);
+        sum.iter_mut().zip(column).for_each(|(sum, p)| *sum += p);
+    }
+    (0..rows.len())
+        .map(|x| columns.values().map(|column| column[x]).collect())
+        .collect()
+}
+
+/// Three users hold at most four of ten values between them, user 1's two included: every such dataset, every multiset of reports.
+#[test]
+fn no_dataset_of_three_with_ten_values_exceeds_its_bound() {
+    let epsilon0 = 1.0;
+    for kind in KINDS {
+        // What a random function does to values that nobody holds is noise to everybody: four values do for hashing.
+        let matrix = channel(kind, if kind == LocalHashing { 4 } else { 10 }, epsilon0);
+        let matrix = merged(&matrix, &[0, 1, 2, matrix.len() - 1]);
+        let mechanism = Mechanism::oracle(kind, 10, epsilon0).unwrap();
+        let account = account(&Round::new(mechanism, 3).unwrap()).unwrap();
+        for epsilon in [0.0, 0.2, 0.6] {
+            let answer = account.delta(Epsilon::new(epsilon).unwrap()).unwrap();
+            let upper = answer.upper.value.value();
+            let mut largest: f64 = 0.0;
+            for others in multisets(4, 2) {
+                for (x0, x1) in [(0, 1), (0, 3), (3, 0), (2, 3)] {
+                    let with =
+                        |x: usize| view(&matrix, &[&others[..], &[x]].concat(), Part::Everyone);
+                    largest = largest.max(hockey_stick(&with(x0), &with(x1), f64::exp(epsilon)));
+                }
+            }
+            assert!(
+                largest <= upper * (1.0 + 1e-9),
+                "{kind:?} at {epsilon}: {largest} > {upper}"
+            );
+            assert!(
+                largest >= 0.5 * upper,
+                "{kind:?} at {epsilon}: {largest}, {upper}"
+            );
+        }
+    }
+}
