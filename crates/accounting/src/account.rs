@@ -365,13 +365,7 @@ impl Account {
             return round.epsilon(delta);
         }
         let tail = ln_tail(delta.ln(), self.total());
-        let (mut lower, mut best) = (0.0, None);
-        for strategy in self.strategies((-2.0 * delta.ln()).sqrt()) {
-            let value = self.optimistic(&strategy, tail)?.epsilon(delta);
-            if value > lower || best.is_none() {
-                (lower, best) = (value, Some(strategy));
-            }
-        }
+        let (lower, best) = self.attained_epsilon(delta, tail)?;
         let rounds = self.described();
         let (most, other, numerics) = if self.is_approximate() {
             let (most, way) = approximate::epsilon(&rounds, delta)?;
@@ -397,13 +391,39 @@ impl Account {
         Ok(self.answer(most, lower, best, other, numerics))
     }
 
+    /// The largest ε that an adversary attains over all rounds, and how.
+    fn attained_epsilon(&self, delta: f64, tail: f64) -> Result<(f64, Option<Strategy>), Error> {
+        let (mut lower, mut best) = (0.0, None);
+        for strategy in self.strategies((-2.0 * delta.ln()).sqrt()) {
+            let value = self.optimistic(&strategy, tail)?.epsilon(delta);
+            if value > lower || best.is_none() {
+                (lower, best) = (value, Some(strategy));
+            }
+        }
+        Ok((lower, best))
+    }
+
+    /// The lower bound of [`Account::epsilon`] alone.
+    pub(crate) fn lower_epsilon(&self, delta: f64) -> Result<f64, Error> {
+        if let [(round, 1)] = &self.rounds[..] {
+            return Ok(round.lower_epsilon(delta).0);
+        }
+        let tail = ln_tail(delta.ln(), self.total());
+        Ok(self.attained_epsilon(delta, tail)?.0)
+    }
+
     /// The upper bound of [`Account::epsilon`] alone.
     pub(crate) fn upper_epsilon(&self, delta: f64) -> Result<f64, Error> {
         if let [(round, 1)] = &self.rounds[..] {
             return Ok(round.upper_epsilon(delta)?.0);
         }
+        let rounds = self.described();
+        if self.is_approximate() {
+            return Ok(approximate::epsilon(&rounds, delta)?.0);
+        }
         let tail = ln_tail(delta.ln(), self.total());
-        Ok(self.pessimistic(tail)?.epsilon(delta))
+        let local = approximate::local_epsilon(&rounds, delta).0;
+        Ok(self.pessimistic(tail)?.epsilon(delta).min(local))
     }
 
     /// The upper bound of [`Account::delta`] alone.

@@ -254,6 +254,18 @@ pub enum Error {
         /// The upper bound.
         upper: f64,
     },
+    /// A budget that no value of a parameter meets.
+    #[error("epsilon {target} cannot be met: even at {parameter} {value} it is {epsilon}")]
+    BudgetNotMet {
+        /// What was to be solved for.
+        parameter: Parameter,
+        /// The value with the least ε.
+        value: f64,
+        /// ε there.
+        epsilon: f64,
+        /// The budget.
+        target: f64,
+    },
     /// A δ below what the local δ₀ of all users costs.
     #[error(
         "at delta {delta} rounds of {mechanism} have no finite epsilon that can be proved: what delta0 of all users costs is more than that"

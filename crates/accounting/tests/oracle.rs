@@ -188,8 +188,9 @@ fn a_million_categories_cost_what_three_do() {
 /// Columns of some rows of a channel, those that are multiples of each other added up: nobody learns from which of them a report is.
 fn merged(matrix: &Matrix, rows: &[usize]) -> Matrix {
     let mut columns: std::collections::BTreeMap<Vec<i64>, Vec<f64>> = Default::default();
-    for y in 0..matrix[0].len() {
-        let column: Vec<f64> = rows.iter().map(|&x| matrix[x][y]).collect();
+    let restricted = (0..matrix[0].len()).map(|y| rows.iter().map(|&x| matrix[x][y]).collect());
+    for column in restricted {
+        let column: Vec<f64> = column;
         let total: f64 = column.iter().sum();
         let shape = column
             .iter()

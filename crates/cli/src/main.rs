@@ -1,6 +1,7 @@
 //! The `shuffledp` command: asks the library, prints.
 
 mod answer;
+mod calibration;
 mod comparison;
 mod divergences;
 mod failure;
@@ -43,6 +44,11 @@ enum Ask {
         after_help = "Example:\n  shuffledp compare --epsilon0 2 --users 1e6 --sample 1000 --rounds 1e4 --delta 1e-8"
     )]
     Compare(EpsilonArguments),
+    /// The best value of one parameter that still meets a budget
+    #[command(
+        after_help = "Example:\n  shuffledp calibrate --users 1e5 --rounds 10 --target-epsilon 0.5 --delta 1e-6 --solve epsilon0"
+    )]
+    Calibrate(CalibrateArguments),
     /// Completions for a shell, on standard output
     #[command(after_help = "Example:\n  shuffledp completions bash > shuffledp.bash")]
     Completions {
@@ -63,6 +69,31 @@ struct EpsilonArguments {
         help_heading = "Question"
     )]
     delta: String,
+}
+
+#[derive(Args)]
+struct CalibrateArguments {
+    #[command(flatten)]
+    words: Words,
+    /// Central epsilon that may not be exceeded
+    #[arg(
+        long,
+        value_name = "E",
+        allow_hyphen_values = true,
+        help_heading = "Question"
+    )]
+    target_epsilon: String,
+    /// Central delta, in [1e-300, 1)
+    #[arg(
+        long,
+        value_name = "D",
+        allow_hyphen_values = true,
+        help_heading = "Question"
+    )]
+    delta: String,
+    /// What to solve for
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Question")]
+    solve: calibration::Solve,
 }
 
 #[derive(Args)]
@@ -120,6 +151,7 @@ impl Ask {
             Self::Epsilon(arguments) | Self::Compare(arguments) => arguments.words.format,
             Self::Rdp(arguments) => arguments.words.format,
             Self::Delta(arguments) => arguments.words.format,
+            Self::Calibrate(arguments) => arguments.words.format,
             Self::Completions { .. } => Format::Table,
         }
     }
@@ -163,6 +195,19 @@ impl Ask {
                 let delta = Delta::new(number::real("--delta", &delta)?)?;
                 words.refuse_accuracy()?;
                 comparison::text(words.format, words.question()?, delta)
+            }
+            Self::Calibrate(CalibrateArguments {
+                words,
+                target_epsilon,
+                delta,
+                solve,
+            }) => {
+                let target = number::real("--target-epsilon", &target_epsilon)?;
+                let target = Epsilon::new(target).map_err(|_| {
+                    Failure::value("--target-epsilon", &target_epsilon, "in [0, inf)")
+                })?;
+                let delta = Delta::new(number::real("--delta", &delta)?)?;
+                calibration::text(&words, solve, target, delta)
             }
             Self::Completions { shell } => {
                 let mut script = Vec::new();

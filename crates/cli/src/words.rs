@@ -1,6 +1,7 @@
 //! The words for a mechanism, the same in every accounting command, and the round they describe.
 
 use crate::answer::Format;
+use crate::calibration::Solve;
 use crate::failure::Failure;
 use crate::number::{grouped, real, whole};
 use clap::{Args, ValueEnum};
@@ -59,7 +60,7 @@ pub(crate) enum Where {
 }
 
 /// What is run, by how many, and who takes part.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Mechanism")]
 pub(crate) struct Words {
     /// Local randomizer
@@ -84,12 +85,7 @@ pub(crate) struct Words {
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     k: Option<String>,
     /// Number of users n, at least 2 (1e6 is understood)
-    #[arg(
-        long,
-        value_name = "N",
-        allow_hyphen_values = true,
-        required_unless_present = "plan"
-    )]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     users: Option<String>,
     /// M of N users take part, drawn without replacement [default: everybody]
     #[arg(long, value_name = "M", allow_hyphen_values = true)]
@@ -190,6 +186,51 @@ impl Words {
         })
     }
 
+    /// The same words with one of them set.
+    pub(crate) fn solved(&self, solve: Solve, value: f64) -> Self {
+        let mut words = self.clone();
+        let text = value.to_string();
+        match solve {
+            Solve::Epsilon0 => words.epsilon0 = Some(text),
+            Solve::Rounds => words.rounds = text,
+            Solve::Users => words.users = Some(text),
+            Solve::CheckIn => words.check_in = Some(text),
+            Solve::Sigma => words.sigma = Some(text),
+        }
+        words
+    }
+
+    /// A value that the words allow, if they allow any: a sample must fit in.
+    pub(crate) fn example(&self, solve: Solve) -> f64 {
+        match solve {
+            Solve::Users => 1e15,
+            Solve::Epsilon0 | Solve::Rounds | Solve::CheckIn | Solve::Sigma => 1.0,
+        }
+    }
+
+    /// What is solved for cannot be given.
+    pub(crate) fn refuse_solved(&self, solve: Solve) -> Result<(), Failure> {
+        if self.plan.is_some() {
+            let message = "--plan has many values: calibrate one kind of round";
+            return Err(Failure::words("--plan", message));
+        }
+        let given = match solve {
+            Solve::Epsilon0 => self.epsilon0.as_ref(),
+            Solve::Rounds => Some(&self.rounds).filter(|rounds| *rounds != "1"),
+            Solve::Users => self.users.as_ref(),
+            Solve::CheckIn => self.check_in.as_ref(),
+            Solve::Sigma => self.sigma.as_ref(),
+        };
+        match given {
+            Some(value) => {
+                let (flag, _) = solve.names();
+                let message = format!("{flag} {value} is what is to be solved for: leave it out");
+                Err(Failure::words(flag, message))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// For commands that have no lattice of their own to refine.
     pub(crate) fn refuse_accuracy(&self) -> Result<(), Failure> {
         match &self.accuracy {
@@ -214,7 +255,13 @@ impl Words {
     fn round(&self) -> Result<(Round, Map<String, Value>), Failure> {
         let mut query = Map::new();
         let mechanism = self.mechanism(&mut query)?;
-        let users = whole("--users", self.users.as_deref().unwrap_or_default())?;
+        let Some(users) = &self.users else {
+            return Err(Failure::words(
+                "--users",
+                "--users, the number of users, is needed",
+            ));
+        };
+        let users = whole("--users", users)?;
         query.insert("users".into(), json!(users));
         let mut round = Round::new(mechanism, users)?;
         if let Some(sample) = &self.sample {

@@ -1,0 +1,210 @@
+//! Calibration: the question in reverse. Given a budget (ε, δ), the best value of one parameter that still meets it.
+//!
+//! ε rises with ε₀, with the rate of check-in and with the number of rounds, and falls with the number of users and with σ. So the values that meet a budget, by the certified upper bound, are those on one side of a threshold; it is bracketed by
+//! growing strides and then by bisection, on a logarithmic scale, until the value is within 0.05 % of one that does not meet it, or its neighbour if it is a whole number. The answer is the end that was seen to meet the budget. The same search by the lower bound says what a
+//! better analysis could at most gain.
+
+use crate::account::{Account, account};
+use crate::bound::{Answer, Delta, Epsilon};
+use crate::error::{Error, Parameter};
+use crate::plan::Plan;
+
+/// Values further apart than this part are told apart.
+const APART: f64 = 5e-4;
+
+/// What is solved for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// The local guarantee.
+    Epsilon0,
+    /// The number of rounds.
+    Rounds,
+    /// The number of users.
+    Users,
+    /// The probability of taking part.
+    CheckIn,
+    /// The standard deviation of Gaussian noise.
+    Sigma,
+}
+
+impl Unknown {
+    /// The values to choose from, from the one with the least ε to the one with the most, and where to begin.
+    fn range(self) -> (f64, f64, f64) {
+        match self {
+            Self::Epsilon0 => (1e-12, 100.0, 1.0),
+            Self::Rounds => (1.0, 1e9, 16.0),
+            Self::Users => (9_007_199_254_740_992.0, 2.0, 1e5),
+            Self::CheckIn => (1e-9, 1.0, 0.1),
+            Self::Sigma => (1e6, 0.3, 2.0),
+        }
+    }
+
+    /// Whether it is a whole number.
+    pub fn is_whole(self) -> bool {
+        matches!(self, Self::Rounds | Self::Users)
+    }
+
+    /// The parameter it is.
+    pub fn parameter(self) -> Parameter {
+        match self {
+            Self::Epsilon0 => Parameter::Epsilon0,
+            Self::Rounds => Parameter::Rounds,
+            Self::Users => Parameter::Users,
+            Self::CheckIn => Parameter::CheckIn,
+            Self::Sigma => Parameter::Sigma,
+        }
+    }
+
+    /// Six digits, rounded to where ε is less: what meets the budget still does.
+    fn short(self, value: f64) -> f64 {
+        if self.is_whole() {
+            return value;
+        }
+        let (easiest, limit, _) = self.range();
+        let scale = 10f64.powf(5.0 - value.log10().floor());
+        let short = if easiest < limit {
+            (value * scale).floor() / scale
+        } else {
+            (value * scale).ceil() / scale
+        };
+        short.clamp(easiest.min(limit), easiest.max(limit))
+    }
+
+    fn rounded(self, value: f64) -> f64 {
+        if self.is_whole() {
+            value.round()
+        } else {
+            value
+        }
+    }
+}
+
+/// A value that meets the budget.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// The best value that meets the budget.
+    pub value: f64,
+    /// Whether a better one is not allowed at all, whatever the budget.
+    pub is_extreme: bool,
+    /// ε there.
+    pub answer: Answer<Epsilon>,
+    /// No analysis can show that a value better than this meets the budget.
+    pub at_best: f64,
+}
+
+/// The best value of `unknown` for which `plan` of it has ε at most `target` at `delta`.
+///
+/// ```
+/// use shuffledp_accounting::{Delta, Epsilon, Error, Mechanism, Plan, Round, Unknown, calibrate};
+/// // How large may the local epsilon be, for a central one of 0.5?
+/// let plan = |epsilon0| -> Result<Plan, Error> {
+///     Plan::new(Round::new(Mechanism::ldp(epsilon0)?, 10_000)?, 10)
+/// };
+/// let best = calibrate(Unknown::Epsilon0, Epsilon::new(0.5)?, Delta::new(1e-6)?, plan)?;
+/// assert!(best.answer.upper.value.value() <= 0.5);
+/// assert!(best.value > 2.0 && best.at_best >= best.value);
+/// # Ok::<(), shuffledp_accounting::Error>(())
+/// ```
+pub fn calibrate<E: From<Error>>(
+    unknown: Unknown,
+    target: Epsilon,
+    delta: Delta,
+    plan: impl Fn(f64) -> Result<Plan, E>,
+) -> Result<Calibration, E> {
+    let (budget, at) = (target.value(), delta.value());
+    // Refuses a δ that no account answers, before anything is searched.
+    let (easiest, ..) = unknown.range();
+    let first = account(&plan(easiest)?)?.epsilon(delta)?;
+    if first.upper.value > target {
+        return Err(E::from(Error::BudgetNotMet {
+            parameter: unknown.parameter(),
+            value: easiest,
+            epsilon: first.upper.value.value(),
+            target: budget,
+        }));
+    }
+    let search = |bound: &dyn Fn(&Account) -> Result<f64, Error>| {
+        hardest(unknown, |value| match plan(value) {
+            Ok(plan) => Ok((bound(&account(&plan)?)? / budget).ln()),
+            // A sample that no longer fits into the users, say: the easiest value was a plan.
+            Err(_) => Ok(f64::INFINITY),
+        })
+    };
+    let (value, is_extreme) = search(&|account| account.upper_epsilon(at))?;
+    let value = unknown.short(value);
+    let (at_best, _) = search(&|account| account.lower_epsilon(at))?;
+    Ok(Calibration {
+        value,
+        is_extreme,
+        answer: account(&plan(value)?)?.epsilon(delta)?,
+        at_best,
+    })
+}
+
+/// The value with the most ε whose `excess`, ln of ε over the budget, is not positive, and whether it is the last there is. The value with the least ε is known to have none.
+fn hardest<E>(unknown: Unknown, excess: impl Fn(f64) -> Result<f64, E>) -> Result<(f64, bool), E> {
+    let (easiest, limit, start) = unknown.range();
+    let (mut met, mut unmet) = ((easiest, f64::NEG_INFINITY), None);
+    // Towards whichever side the threshold is on, in growing strides.
+    let mut value = unknown.rounded(start);
+    let mut stride: f64 = 4.0;
+    loop {
+        let found = excess(value)?;
+        let reached = found <= 0.0;
+        if reached {
+            met = (value, found);
+        } else {
+            unmet = Some((value, found));
+        }
+        let towards = if reached { limit } else { easiest };
+        if reached == unmet.is_some() || value == towards {
+            break;
+        }
+        let next = if towards > value {
+            (value * stride).min(towards)
+        } else {
+            (value / stride).max(towards)
+        };
+        value = unknown.rounded(next);
+        stride = (stride * stride).min(1e6);
+    }
+    let Some(mut unmet) = unmet else {
+        return Ok((met.0, true));
+    };
+    // On logarithmic scales ε is nearly a straight line: aim at the budget, a little to either side in turn, so that the bracket closes from both ends.
+    let mut steps = 0;
+    loop {
+        let (low, high) = (met.0.min(unmet.0), met.0.max(unmet.0));
+        let close = if unknown.is_whole() {
+            high - low <= 1.0
+        } else {
+            high <= low * (1.0 + APART)
+        };
+        if close {
+            return Ok((met.0, false));
+        }
+        let aimed = met.1 / (met.1 - unmet.1);
+        let part = if steps % 3 == 2 || !aimed.is_finite() {
+            0.5
+        } else {
+            aimed
+        };
+        let nudge = 1.0 + if steps % 2 == 0 { 0.3 } else { -0.3 } * APART;
+        let aim = (met.0.ln() + (unmet.0.ln() - met.0.ln()) * part).exp() * nudge;
+        let mut middle = unknown.rounded(aim);
+        if middle <= low || middle >= high {
+            middle = unknown.rounded(if unknown.is_whole() {
+                (0.5 * (low + high)).clamp(low + 1.0, high - 1.0)
+            } else {
+                low.sqrt() * high.sqrt()
+            });
+        }
+        let found = excess(middle)?;
+        if found <= 0.0 {
+            met = (middle, found);
+        } else {
+            unmet = (middle, found);
+        }
+        steps += 1;
+    }
+}
