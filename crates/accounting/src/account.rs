@@ -439,7 +439,8 @@ impl Account {
         let mut tail = ln_tail(ln_gaussian_delta(epsilon, self.variance()), self.total());
         let mut upper = self.pessimistic(tail)?;
         let mut most = upper.delta(epsilon);
-        while upper.infinite() > 1e-3 * most && tail > DEEPEST {
+        // Beyond the largest loss there is nothing to see.
+        while upper.infinite() > 1e-3 * most && tail > DEEPEST && epsilon < upper.loss_limit() {
             tail = (2.0 * tail).max(DEEPEST);
             upper = self.pessimistic(tail)?;
             most = upper.delta(epsilon);

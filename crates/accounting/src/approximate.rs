@@ -76,6 +76,9 @@ fn added(plan: Option<Plan>, round: Round, times: u64) -> Result<Plan, Error> {
 /// The least ε that these rounds can be shown to have at δ: infinite if none.
 pub(crate) fn epsilon(rounds: &[(&Round, u64)], delta: f64) -> Result<Named, Error> {
     let mut best = local_epsilon(rounds, delta);
+    if best.0 == 0.0 {
+        return Ok(best);
+    }
     let events: f64 = rounds
         .iter()
         .map(|(round, times)| 1.5 * participants(round) * *times as f64)

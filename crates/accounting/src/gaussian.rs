@@ -95,10 +95,19 @@ fn raised(point: Point) -> Atom {
     Atom::measured(point.weight, point.ratio, 1.0, point.growth, point.size)
 }
 
-/// δ(ε) of μ-GDP.
+/// δ(ε) of μ-GDP, rounded up.
 pub(crate) fn gdp_delta(mu: f64, epsilon: f64) -> f64 {
-    // Both terms may be tiny, and then so is the error of their difference: Φ is known to full relative accuracy.
-    tail(epsilon / mu - 0.5 * mu) - exp(epsilon) * tail(epsilon / mu + 0.5 * mu)
+    let (near, far) = (epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu);
+    let first = tail(near);
+    // Where e^ε overflows the second term is left out, which is safe.
+    let second = match exp(epsilon) {
+        growth if growth.is_finite() => growth * tail(far),
+        _ => 0.0,
+    };
+    // Φ at a rounded argument z is off by up to z² units in the last place, e^ε by ε of them.
+    let error = |z: f64, term: f64| (z * z + epsilon + 16.0) * f64::EPSILON * term;
+    let value = (first - second).max(0.0) + error(near, first) + error(far, second);
+    value.clamp(f64::MIN_POSITIVE, 1.0)
 }
 
 /// ε of μ-GDP at δ, rounded up.

@@ -42,6 +42,8 @@ pub struct Scalar {
     epsilon0: LocalEpsilon,
 }
 
+/// Beyond this ε₀ nobody hides in the noise, and a handful of cells do.
+const LOUD: f64 = 12.0;
 /// More values than this are as good as a continuum.
 const MOST_LEVELS: u64 = 16_384;
 
@@ -82,7 +84,10 @@ impl Scalar {
     /// A law that dominates the shuffle, whatever the others hold.
     pub(crate) fn blanket(&self, fineness: Fineness) -> Result<Atoms, Error> {
         let epsilon0 = self.epsilon0.value();
-        if epsilon0 == 0.0 {
+        // No noise worth the name: what holds for any randomizer is as good, and quick.
+        let loud =
+            epsilon0 > LOUD && !matches!(self.kind, ScalarKind::Piecewise | ScalarKind::Duchi);
+        if epsilon0 == 0.0 || loud {
             return Atoms::ldp(self.epsilon0);
         }
         let mut atoms: Vec<Atom> = match self.kind {
@@ -112,10 +117,7 @@ impl Scalar {
             ScalarKind::Duchi => {
                 return Atoms::kary_blanket(Categories::TWO, self.epsilon0);
             }
-            ScalarKind::Piecewise => {
-                let windows = Windows::new(epsilon0);
-                windows.atoms(-1.0, 1.0, None)
-            }
+            ScalarKind::Piecewise => piecewise(epsilon0, Others::Anybody),
         };
         atoms.push(Atom::of(self.left_over(), 0.0, 0.0, 0.0));
         Atoms::of_epsilon0(atoms, self.epsilon0)
@@ -148,6 +150,11 @@ impl Scalar {
         let epsilon0 = self.epsilon0.value();
         let at_end = "user 1 at either end, every other user at one end";
         let at_middle = "user 1 at either end, every other user in the middle";
+        let fineness = if epsilon0 > LOUD {
+            Fineness::Coarse
+        } else {
+            fineness
+        };
         let law = |atoms: Vec<Atom>| Atoms::of_epsilon0(atoms, self.epsilon0);
         if epsilon0 == 0.0 || self.kind == ScalarKind::Duchi {
             let atoms = Atoms::kary_first(Categories::TWO, self.epsilon0)?;
@@ -193,13 +200,10 @@ impl Scalar {
                 }
                 all
             }
-            ScalarKind::Piecewise => {
-                let windows = Windows::new(epsilon0);
-                vec![
-                    (law(windows.atoms(-1.0, 1.0, Some(-1.0)))?, at_end.into()),
-                    (law(windows.atoms(-1.0, 1.0, Some(0.0)))?, at_middle.into()),
-                ]
-            }
+            ScalarKind::Piecewise => vec![
+                (law(piecewise(epsilon0, Others::FirstEnd))?, at_end.into()),
+                (law(piecewise(epsilon0, Others::Middle))?, at_middle.into()),
+            ],
             ScalarKind::Duchi => Vec::new(),
         })
     }
@@ -275,9 +279,12 @@ struct Crowd {
 
 /// s from `from` to ε₀ with the density `scale`·e^{−s/2}.
 fn exponential(epsilon0: f64, from: f64, scale: f64) -> Ray<impl Fn(f64, f64) -> f64> {
-    // A power of two, so that multiples of the width of a cell stay short; some thousand cells, none wider than 1/64.
-    let unit = (epsilon0.log2().ceil() - 3.0).min(0.0).exp2()
-        * (epsilon0 / 16.0).max(1.0).log2().ceil().exp2();
+    // A power of two, so that multiples of the width of a cell stay short: some thousand cells, or some twenty.
+    let unit = if epsilon0 > LOUD {
+        epsilon0.log2().ceil().exp2() * 4.0
+    } else {
+        (epsilon0.log2().ceil() - 3.0).min(0.0).exp2()
+    };
     Ray {
         density: move |z: f64, d: f64| scale * unit * exp(-0.5 * unit * z) * exp(-0.5 * unit * d),
         slope: unit,
@@ -299,64 +306,49 @@ fn raised(point: Point, scale: f64) -> Atom {
     )
 }
 
-/// The piecewise mechanism on [−1, 1]: the window of x is [l, l + C − 1], l = (C+1)x/2 − (C−1)/2.
-struct Windows {
-    growth: f64,
-    c: f64,
-    /// The low density.
-    low: f64,
+/// Who the others are in the piecewise mechanism on [−1, 1].
+#[derive(Clone, Copy, PartialEq)]
+enum Others {
+    /// Anybody: the blanket.
+    Anybody,
+    /// All at user 1's first end.
+    FirstEnd,
+    /// All in the middle.
+    Middle,
 }
 
-impl Windows {
-    fn new(epsilon0: f64) -> Self {
-        let half_growth = expm1(0.5 * epsilon0);
-        let h = 1.0 + half_growth;
-        Self {
-            growth: expm1(epsilon0),
-            c: (h + 1.0) / half_growth,
-            low: half_growth / (2.0 * h * (h + 1.0)),
-        }
-    }
-
-    /// The window of a value.
-    fn window(&self, x: f64) -> (f64, f64) {
-        let start = 0.5 * (self.c + 1.0) * x - 0.5 * (self.c - 1.0);
-        (start, start + self.c - 1.0)
-    }
-
-    /// User 1 at x0 or x1, whose windows are apart; the crowd at x2, or its blanket.
-    fn atoms(&self, x0: f64, x1: f64, x2: Option<f64>) -> Vec<Atom> {
-        let e = 1.0 + self.growth;
-        let (first, second) = (self.window(x0), self.window(x1));
-        let length = self.c - 1.0;
-        let third = x2.map(|x| self.window(x));
-        let overlap = |a: (f64, f64), b: (f64, f64)| (a.1.min(b.1) - a.0.max(b.0)).max(0.0);
-        // (length, in window of x0, of x1), split by the crowd's window.
-        let mut atoms = Vec::new();
-        for (total, in_first, in_second, seen) in [
-            (length, true, false, third.map(|t| overlap(first, t))),
-            (length, false, true, third.map(|t| overlap(second, t))),
-            (
-                2.0 * self.c - 2.0 * length,
-                false,
-                false,
-                third.map(|t| (length - overlap(first, t) - overlap(second, t)).max(0.0)),
-            ),
-        ] {
-            let covered = seen.unwrap_or(0.0).min(total);
-            for (part, crowd) in [(total - covered, 1.0), (covered, e)] {
-                let ratio = |inside: bool| if inside { e / crowd } else { 1.0 / crowd };
-                let difference = match (in_first, in_second) {
-                    (true, false) => self.growth / crowd,
-                    (false, true) => -self.growth / crowd,
-                    _ => 0.0,
-                };
-                if part > 1e-12 * length {
-                    let (p, q) = (ratio(in_first), ratio(in_second));
-                    atoms.push(Atom::of(part * self.low * crowd, p, q, difference));
-                }
+/// The piecewise mechanism, user 1 at either end. In closed form, because C − 1 loses all its digits where ε₀ is large: with h = e^{ε₀/2} and the low density (h−1)/(2h(h+1)), a window has the low mass 1/(h(h+1)); between the windows of the two ends lies a length of 2.
+fn piecewise(epsilon0: f64, others: Others) -> Vec<Atom> {
+    let (half, growth) = (expm1(0.5 * epsilon0), expm1(epsilon0));
+    let (h, e) = (1.0 + half, 1.0 + growth);
+    let window = 1.0 / (h * (h + 1.0));
+    let between = half * window;
+    // What the window of the middle, [−w/2, w/2] with w = 2/(h−1), takes of an end's window [1, 1+w], and of what lies between.
+    let reached = window * (0.5 - 0.5 * half).max(0.0);
+    let (first, second, middle) = match others {
+        Others::Anybody => (0.0, 0.0, 0.0),
+        Others::FirstEnd => (window, 0.0, 0.0),
+        Others::Middle => (reached, reached, between.min(window)),
+    };
+    let mut atoms = Vec::new();
+    for (low, covered, p, q) in [
+        (window, first, true, false),
+        (window, second, false, true),
+        (between, middle, false, false),
+    ] {
+        // The others' density is the low one, or, inside their window, e times that.
+        for (mass, crowd) in [(low - covered, 1.0), (covered, e)] {
+            if mass <= 0.0 {
+                continue;
             }
+            let ratio = |inside: bool| if inside { e / crowd } else { 1.0 / crowd };
+            let difference = match (p, q) {
+                (true, false) => growth / crowd,
+                (false, true) => -growth / crowd,
+                _ => 0.0,
+            };
+            atoms.push(Atom::of(mass * crowd, ratio(p), ratio(q), difference));
         }
-        atoms
     }
+    atoms
 }

@@ -465,3 +465,39 @@ fn what_a_law_leaves_out_is_not_forgotten() {
     assert_eq!(usual.upper.method, "pld/gaussian");
     assert!(usual.upper.value < answer.upper.value);
 }
+
+/// Where noise is next to nothing: widths that cancel, terms that are hardly ever low, exponentials that overflow.
+#[test]
+fn next_to_no_noise() {
+    let piecewise = Mechanism::scalar(ScalarKind::Piecewise, 25.0).unwrap();
+    let (low, high) = delta(&Round::new(piecewise, 2).unwrap(), 5.0);
+    // The other user in the middle, by enumeration in 60 digits.
+    let truth = 0.999_996_271_285_674_4;
+    assert!(
+        high >= truth && low <= truth + 1e-15 && high - low < 1e-6,
+        "{low} {high}"
+    );
+    for epsilon0 in [25.0, 40.0, 100.0] {
+        for kind in [
+            ScalarKind::Laplace,
+            ScalarKind::TruncatedLaplace,
+            ScalarKind::Piecewise,
+            ScalarKind::Duchi,
+        ] {
+            let noise = Mechanism::scalar(kind, epsilon0).unwrap();
+            for users in [2, 300] {
+                let (low, high) = delta(&Round::new(noise.clone(), users).unwrap(), 0.0);
+                assert!(
+                    low > 0.99 && high <= 1.0 && low <= high,
+                    "{kind:?} {epsilon0}: {low} {high}"
+                );
+            }
+        }
+    }
+    let ball = Mechanism::gaussian(2.0, Domain::Ball).unwrap();
+    let round = Round::new(ball, 10).unwrap();
+    let before = delta(&round, 30.0).1;
+    for epsilon in [700.0, 709.0, 710.0, 1000.0] {
+        assert!(delta(&round, epsilon).1 <= before, "at {epsilon}");
+    }
+}

@@ -122,7 +122,8 @@ impl Clipped {
             }
             level = next;
         }
-        if level < 0.5 * largest {
+        // Where only rare terms are low, nothing is lacking, and nothing is clipped.
+        if level > 0.0 && level < 0.5 * largest {
             if wanted != Wanted::Upper {
                 clipped.undecided = clipped.undecided(sum, level);
             }
@@ -131,7 +132,7 @@ impl Clipped {
         // So low that e^{cx} is nothing, c the tilt of a sum some standard deviations out.
         let mut bottom = -lowest;
         for _ in 0..20 {
-            let next = level + 60.0 * (sum.count * clipped.square(-bottom, bottom)).sqrt();
+            let next = level.abs() + 60.0 * (sum.count * clipped.square(-bottom, bottom)).sqrt();
             if next >= 0.9 * bottom {
                 break;
             }
@@ -528,6 +529,10 @@ impl Grid {
             .fold(f64::NEG_INFINITY, f64::max)
             .ceil()
             + 1.0;
+        // Nothing left, or more than a lattice holds.
+        if !(high - low < 4.0 * MOST_POINTS && low.abs() < 1e15) {
+            return None;
+        }
         let mut masses = vec![0.0; (high - low) as usize + 1];
         let mut put = |position: f64, weight: f64| masses[(position - low) as usize] += weight;
         match end {
