@@ -501,3 +501,67 @@ fn next_to_no_noise() {
         assert!(delta(&round, epsilon).1 <= before, "at {epsilon}");
     }
 }
+
+/// Randomized response that says the truth outright with probability δ₀, enumerated: near ε₀ nothing but those δ₀ is left, and a bound that forgot them would be below.
+#[test]
+fn no_dataset_of_three_is_worse_for_approximate_guarantees() {
+    for (epsilon0, delta0) in [(0.5f64, 1e-3), (1.0, 1e-2), (3.0, 1e-4)] {
+        let truth = (1.0 - delta0) * epsilon0.exp() / (epsilon0.exp() + 1.0);
+        let rows = vec![
+            vec![truth, 1.0 - delta0 - truth, delta0, 0.0],
+            vec![1.0 - delta0 - truth, truth, 0.0, delta0],
+        ];
+        let mechanism = Mechanism::approximate_ldp(epsilon0, delta0).unwrap();
+        let round = Round::new(mechanism, 3).unwrap();
+        for fraction in [0.0, 0.5, 0.9, 0.999, 1.1] {
+            let epsilon = fraction * epsilon0;
+            let (_, upper) = delta(&round, epsilon);
+            let found = brute_force(&rows, epsilon);
+            assert!(
+                found <= upper,
+                "{epsilon0} {delta0} at {epsilon}: {found} {upper}"
+            );
+            assert!(fraction < 0.999 || found >= 0.99 * delta0);
+        }
+    }
+}
+
+/// Two users of distributed check-in on a line, integrated over everything that can be seen: the number of those who take part, and their noisy sum.
+#[test]
+fn no_dataset_of_two_is_worse_for_secure_aggregation() {
+    use shuffledp_accounting::bounds::secure_aggregation;
+    let density = |y: f64, centre: f64, deviation: f64| {
+        let z = (y - centre) / deviation;
+        (-0.5 * z * z).exp() / (deviation * std::f64::consts::TAU.sqrt())
+    };
+    for (rate, sigma) in [(0.5, 2.0), (0.1, 1.0), (0.9, 4.0)] {
+        for wanted in [1e-2, 1e-4] {
+            let epsilon = secure_aggregation::epsilon(2, rate, sigma, 1, wanted).unwrap();
+            let a = epsilon.exp();
+            let mut worst: f64 = 0.0;
+            for other in [-1.0, 0.0, 1.0] {
+                let seen = |y: f64, own: f64| {
+                    let one = 0.5 * (density(y, own, sigma) + density(y, other, sigma));
+                    let two = density(y, own + other, sigma * 2f64.sqrt());
+                    [2.0 * rate * (1.0 - rate) * one, rate * rate * two]
+                };
+                let step = 0.01;
+                let value: f64 = (-8000..8000)
+                    .map(|i| {
+                        let y = step * f64::from(i);
+                        let (p, q) = (seen(y, 1.0), seen(y, -1.0));
+                        let excess = |i: usize| (p[i] - a * q[i]).max(0.0);
+                        step * (excess(0) + excess(1))
+                    })
+                    .sum();
+                worst = worst.max(value);
+            }
+            assert!(
+                worst <= wanted * (1.0 + 1e-3),
+                "{rate} {sigma} {wanted}: {worst}"
+            );
+            // With the other at user 1's second value the sample hides as little as the formula says.
+            assert!(worst >= 0.9 * wanted, "{rate} {sigma} {wanted}: {worst}");
+        }
+    }
+}
