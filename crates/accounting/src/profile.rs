@@ -15,7 +15,7 @@ use crate::rdp::{Orders, RdpCurve};
 use shuffledp_numerics::likelihood_ratio::{self, PairSum};
 use shuffledp_numerics::log_space::ln_add_exp;
 use shuffledp_numerics::positive_part::{LnEnclosure, Sum, Wanted};
-use shuffledp_numerics::root::falling_crossing;
+use shuffledp_numerics::root::{Crossing, falling_crossing};
 use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_down, widen_up};
 use shuffledp_numerics::special;
 
@@ -287,52 +287,47 @@ impl Profile {
 
     /// At or above the least ε with δ(ε) ≤ `delta`; infinite where the law leaves out more than that.
     pub fn epsilon_upper(&self, delta: f64) -> f64 {
-        let ln_delta = ln_down(delta);
         if self.atoms.lost() >= delta {
             return f64::INFINITY;
         }
-        let mut largest: f64 = 0.0;
-        for &direction in self.directions() {
-            let ln_at = |epsilon: f64, accuracy: f64| {
-                let wanted = Wanted::Upper;
-                self.ln_delta_in(direction, epsilon, accuracy, wanted).upper
-            };
-            // Of two directions one is mostly the smaller by far: a look at where the other ended will do.
-            let accuracy = if largest == 0.0 { COARSE } else { FINE };
-            if ln_at(largest, accuracy) <= ln_delta {
-                continue;
-            }
-            let coarse = self.search(ln_delta, COARSE, (self.guess(delta), 0.02), |epsilon| {
-                ln_at(epsilon, COARSE)
-            });
-            let fine = self.search(ln_delta, FINE, (coarse.below, COARSE), |epsilon| {
-                ln_at(epsilon, FINE)
-            });
-            largest = largest.max(fine.below);
-        }
-        largest
+        let ln_at = |direction, epsilon, accuracy| {
+            let wanted = Wanted::Upper;
+            self.ln_delta_in(direction, epsilon, accuracy, wanted).upper
+        };
+        self.threshold(delta, ln_down(delta), ln_at, |crossing| crossing.below)
     }
 
     /// At or below the least ε with δ(ε) ≤ `delta`: here δ is certainly larger, or this is 0.
     pub fn epsilon_lower(&self, delta: f64) -> f64 {
-        let ln_delta = ln_up(delta);
+        let ln_at = |direction, epsilon, accuracy| {
+            let wanted = Wanted::Lower;
+            self.ln_delta_in(direction, epsilon, accuracy, wanted).lower
+        };
+        self.threshold(delta, ln_up(delta), ln_at, |crossing| crossing.above)
+    }
+
+    /// Where ln δ, as `ln_at` has it, falls to `ln_delta` in the direction where it does so last; of each crossing the `end` that is safe.
+    fn threshold(
+        &self,
+        delta: f64,
+        ln_delta: f64,
+        ln_at: impl Fn(Direction, f64, f64) -> f64,
+        end: fn(Crossing) -> f64,
+    ) -> f64 {
         let mut largest: f64 = 0.0;
         for &direction in self.directions() {
-            let ln_at = |epsilon: f64, accuracy: f64| {
-                let wanted = Wanted::Lower;
-                self.ln_delta_in(direction, epsilon, accuracy, wanted).lower
-            };
+            // Of two directions one is mostly the smaller by far: a look at where the other ended will do.
             let accuracy = if largest == 0.0 { COARSE } else { FINE };
-            if ln_at(largest, accuracy) <= ln_delta {
+            if ln_at(direction, largest, accuracy) <= ln_delta {
                 continue;
             }
             let coarse = self.search(ln_delta, COARSE, (self.guess(delta), 0.02), |epsilon| {
-                ln_at(epsilon, COARSE)
+                ln_at(direction, epsilon, COARSE)
             });
-            let fine = self.search(ln_delta, FINE, (coarse.above, COARSE), |epsilon| {
-                ln_at(epsilon, FINE)
+            let fine = self.search(ln_delta, FINE, (end(coarse), COARSE), |epsilon| {
+                ln_at(direction, epsilon, FINE)
             });
-            largest = largest.max(fine.above);
+            largest = largest.max(end(fine));
         }
         largest
     }
@@ -353,7 +348,7 @@ impl Profile {
         accuracy: f64,
         guess: (f64, f64),
         ln_at: impl Fn(f64) -> f64,
-    ) -> shuffledp_numerics::root::Crossing {
+    ) -> Crossing {
         falling_crossing(
             0.0,
             self.atoms.loss_limit(),
