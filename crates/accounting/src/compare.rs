@@ -7,18 +7,17 @@ use crate::account::account;
 use crate::atoms::Atoms;
 use crate::bound::{Delta, Side, Standing};
 use crate::bounds::balle_2019::Inequality;
-use crate::bounds::shuffle_gaussian::{self, Crowd};
 use crate::bounds::shuffled_check_in::{self, CheckIn};
 use crate::bounds::{
     Unmet, balle_2018, balle_2019, dwork_2010, enhanced_rdp, erlingsson_2019, feldman_2021,
-    feldman_2023, girgis_2021, kairouz_2015, numerical_accounting, require, secure_aggregation,
-    wang_2019, zhu_2022,
+    feldman_2023, kairouz_2015, numerical_accounting, require, secure_aggregation, zhu_2022,
 };
 use crate::cells::Fineness;
+use crate::curves::{curves, one_rate};
 use crate::error::{Error, Parameter, within};
 use crate::gaussian::gdp_epsilon;
 use crate::mechanism::{LocalEpsilon, Mechanism};
-use crate::participation::{Participation, Rate};
+use crate::participation::Participation;
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::rdp::RdpCurve;
@@ -78,7 +77,7 @@ pub fn compare(round: &Round, rounds: u64, delta: Delta) -> Result<Vec<Compariso
         Mechanism::ApproximateLdp(epsilon0, delta0) => {
             table.approximate(round, epsilon0.value(), delta0.value());
         }
-        Mechanism::Gaussian(sigma, _) => table.gaussian(round, sigma.value()),
+        Mechanism::Gaussian(sigma, _) => table.gaussian(round, sigma.value())?,
         Mechanism::Scalar(scalar) => table.local(round, scalar.epsilon0(), None)?,
         Mechanism::Ratio(_) | Mechanism::Matrix(_) | Mechanism::RandomAllocation(_) => {}
     }
@@ -125,6 +124,19 @@ impl Table {
         });
     }
 
+    /// What has been published as a Rényi curve, converted.
+    fn converted(&mut self, round: &Round) -> Result<(), Error> {
+        let (rounds, delta) = (self.rounds, self.delta);
+        for curve in curves(round)? {
+            if curve.side == Side::Upper {
+                self.add(curve.name, curve.standing, curve.note, || {
+                    converted(rounds, delta, curve.curve?)
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// A guarantee (ε(δ), δ) for one round, composed.
     fn composed(&self, one: impl Fn(f64) -> Result<f64, Unmet>) -> Value {
         if self.rounds == 1 {
@@ -159,23 +171,6 @@ impl Table {
         match round.participation() {
             Participation::Everyone => {
                 self.closed_forms(users, epsilon0, categories, adaptive, "", 1.0);
-                self.add("girgis-2021 CCS", Standing::Proved, None, || {
-                    settled()?;
-                    converted(rounds, delta, girgis_2021::shuffle_upper(users, epsilon0))
-                });
-                let theorem_1 = enhanced_rdp::theorem_1(users, local)?;
-                self.add(
-                    "enhanced-rdp Theorem 1, corrected",
-                    Standing::Proved,
-                    Some("the exact Renyi divergence of the 2021 clones"),
-                    || converted(rounds, delta, theorem_1),
-                );
-                self.add(
-                    "enhanced-rdp Corollary 2",
-                    Standing::Asymptotic,
-                    Some("no error term: not a bound"),
-                    || converted(rounds, delta, enhanced_rdp::corollary_2(users, epsilon0)),
-                );
                 self.add(
                     "enhanced-rdp Theorem 2 (GDP)",
                     Standing::Asymptotic,
@@ -234,33 +229,6 @@ impl Table {
                     adaptive,
                     " + balle-2018",
                     rate,
-                );
-                self.add(
-                    "girgis-2021 NeurIPS Theorem 1",
-                    Standing::Proved,
-                    None,
-                    || {
-                        settled()?;
-                        converted(
-                            rounds,
-                            delta,
-                            girgis_2021::sampled_upper(users, sample, epsilon0),
-                        )
-                    },
-                );
-                self.add(
-                    "girgis-2021 CCS + wang-2019",
-                    Standing::Proved,
-                    None,
-                    || {
-                        settled()?;
-                        let base = girgis_2021::shuffle_upper(sample, epsilon0);
-                        converted(
-                            rounds,
-                            delta,
-                            wang_2019::sampled(base, rate, epsilon0, 20_000),
-                        )
-                    },
                 );
                 let base = Profile::new(
                     if adaptive {
@@ -330,6 +298,7 @@ impl Table {
                 );
             }
         }
+        self.converted(round)?;
         self.baselines(round)?;
         self.moments(round)
     }
@@ -503,7 +472,7 @@ impl Table {
     }
 
     /// Rounds of Gaussian noise.
-    fn gaussian(&mut self, round: &Round, sigma: f64) {
+    fn gaussian(&mut self, round: &Round, sigma: f64) -> Result<(), Error> {
         let users = round.honest();
         let (rounds, delta) = (self.rounds, self.delta);
         let local = 1.0 / sigma;
@@ -512,12 +481,6 @@ impl Table {
             Standing::Proved,
             Some("what each user has without the shuffler"),
             || Ok((gdp_epsilon(local * (rounds as f64).sqrt(), delta), None)),
-        );
-        self.add(
-            "shuffle-gaussian Corollary 1",
-            Standing::Proved,
-            Some("the mechanism without its shuffler"),
-            || converted(rounds, delta, shuffle_gaussian::unshuffled(sigma)),
         );
         self.add(
             "shuffledp gaussian-pair",
@@ -530,34 +493,9 @@ impl Table {
                 Ok((pair.map_err(|error| Unmet(error.to_string()))?, None))
             },
         );
-        const WORST: &str =
-            "the divergence of one pair of datasets: a guarantee only if no pair is worse";
+        self.converted(round)?;
         match round.participation() {
             Participation::Everyone => {
-                self.add(
-                    "shuffle-gaussian Theorem 1",
-                    Standing::Conjectured,
-                    Some(WORST),
-                    || {
-                        converted(
-                            rounds,
-                            delta,
-                            shuffle_gaussian::pair(sigma, Crowd::Everyone(users)),
-                        )
-                    },
-                );
-                self.add(
-                    "shuffle-gaussian Theorem 1, orders <= 30",
-                    Standing::Conjectured,
-                    Some("as in the paper's Table 1"),
-                    || {
-                        converted(
-                            rounds,
-                            delta,
-                            shuffle_gaussian::pair(sigma, Crowd::Everyone(users)).capped(30.0),
-                        )
-                    },
-                );
                 let value = self.composed(|delta| clones_of_gaussian(users, sigma, delta));
                 self.add(
                     "feldman-2021 (epsilon0, delta0), best delta0",
@@ -566,90 +504,9 @@ impl Table {
                     || value,
                 );
             }
-            Participation::Sample(sample) => {
-                let sample = sample.min(users);
-                self.add(
-                    "shuffle-gaussian pair, sampled",
-                    Standing::Conjectured,
-                    Some(WORST),
-                    || {
-                        converted(
-                            rounds,
-                            delta,
-                            shuffle_gaussian::pair(sigma, Crowd::Sample(sample, users)),
-                        )
-                    },
-                );
-                self.add(
-                    "shuffle-gaussian Theorem 2",
-                    Standing::Conjectured,
-                    Some("puts a lower bound where an upper bound belongs"),
-                    || {
-                        converted(
-                            rounds,
-                            delta,
-                            shuffle_gaussian::theorem_2(sigma, sample, users),
-                        )
-                    },
-                );
-            }
+            Participation::Sample(_) => {}
             Participation::CheckIn(range) => {
                 let rate = range.highest();
-                self.add(
-                    "shuffle-gaussian pair, check-in",
-                    Standing::Conjectured,
-                    Some(WORST),
-                    || {
-                        one_rate(range)?;
-                        converted(
-                            rounds,
-                            delta,
-                            shuffle_gaussian::pair(sigma, Crowd::CheckIn(users, rate)),
-                        )
-                    },
-                );
-                const WHY: &str = "false: takes the rate gamma where, given k check-ins, it is k/n";
-                self.add(
-                    "shuffle-gaussian equation 17",
-                    Standing::Refuted,
-                    Some(WHY),
-                    || {
-                        one_rate(range)?;
-                        converted(
-                            rounds,
-                            delta,
-                            shuffle_gaussian::equation_17(sigma, users, rate)?,
-                        )
-                    },
-                );
-                self.add(
-                    "shuffle-gaussian Theorem 3",
-                    Standing::Refuted,
-                    Some(WHY),
-                    || {
-                        one_rate(range)?;
-                        converted(
-                            rounds,
-                            delta,
-                            shuffle_gaussian::theorem_3(sigma, users, rate),
-                        )
-                    },
-                );
-                self.add(
-                    "shuffled-check-in Theorem 4",
-                    Standing::Proved,
-                    Some("for secure aggregation: only the noisy sum is seen"),
-                    || {
-                        one_rate(range)?;
-                        converted(
-                            rounds,
-                            delta,
-                            // A domain of diameter 1 is one of norm 1/2, in another unit.
-                            shuffled_check_in::distributed(users, rate, 2.0 * sigma)?
-                                .capped(1024.0),
-                        )
-                    },
-                );
                 self.add(
                     "secure aggregation, pld",
                     Standing::Proved,
@@ -663,6 +520,7 @@ impl Table {
                 );
             }
         }
+        Ok(())
     }
 
     /// The certified bracket.
@@ -731,13 +589,6 @@ impl Table {
         });
         self.entries
     }
-}
-
-/// Published check-in has one rate.
-fn one_rate(range: Rate) -> Result<(), Unmet> {
-    require(range.lowest() == range.highest(), || {
-        "everybody to take part with the same probability".into()
-    })
 }
 
 /// A Rényi curve over all rounds, as ε.

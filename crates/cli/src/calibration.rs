@@ -3,7 +3,7 @@
 use crate::answer::Format;
 use crate::failure::Failure;
 use crate::number::{grouped, plain, rounded};
-use crate::words::Words;
+use crate::words::{Words, names};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use shuffledp::{Calibration, Delta, Epsilon, Side, Unknown, calibrate};
@@ -24,24 +24,13 @@ pub(crate) enum Solve {
 }
 
 impl Solve {
-    pub(crate) fn unknown(self) -> Unknown {
+    fn unknown(self) -> Unknown {
         match self {
             Self::Epsilon0 => Unknown::Epsilon0,
             Self::Rounds => Unknown::Rounds,
             Self::Users => Unknown::Users,
             Self::CheckIn => Unknown::CheckIn,
             Self::Sigma => Unknown::Sigma,
-        }
-    }
-
-    /// The flag, and its name in a query.
-    pub(crate) fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Epsilon0 => ("--epsilon0", "epsilon0"),
-            Self::Rounds => ("--rounds", "rounds"),
-            Self::Users => ("--users", "users"),
-            Self::CheckIn => ("--check-in", "check_in"),
-            Self::Sigma => ("--sigma", "sigma"),
         }
     }
 
@@ -78,15 +67,17 @@ pub(crate) fn text(
     delta: Delta,
 ) -> Result<String, Failure> {
     words.refuse_accuracy()?;
-    words.refuse_solved(solve)?;
-    // Words that make no sense at any value are refused in their own words.
-    words.solved(solve, words.example(solve)).question()?;
-    let found: Calibration = calibrate(solve.unknown(), target, delta, |value| {
-        let question = words.solved(solve, value).question();
+    let unknown = solve.unknown();
+    words.refuse_given(unknown, "what is to be solved for")?;
+    // Words that make no sense at any value are refused in their own words; a sample must fit in.
+    let example = if solve == Solve::Users { 1e15 } else { 1.0 };
+    words.with(unknown, example).question()?;
+    let found: Calibration = calibrate(unknown, target, delta, |value| {
+        let question = words.with(unknown, value).question();
         question.map(|question| question.plan)
     })?;
-    let question = words.solved(solve, found.value).question()?;
-    let (_, name) = solve.names();
+    let question = words.with(unknown, found.value).question()?;
+    let (_, name) = names(unknown);
     Ok(match words.format {
         Format::Table => table(&question.sentence, solve, target, delta, &found),
         Format::Json => {
@@ -138,7 +129,7 @@ fn table(
     delta: Delta,
     found: &Calibration,
 ) -> String {
-    let (flag, _) = solve.names();
+    let (flag, _) = names(solve.unknown());
     let value = solve.printed(found.value);
     let upper = rounded(found.answer.upper.value.value(), Side::Upper);
     let lower = rounded(found.answer.lower.value.value(), Side::Lower);

@@ -3,9 +3,14 @@
 mod answer;
 mod calibration;
 mod comparison;
+mod curve;
 mod divergences;
 mod failure;
 mod number;
+mod plot;
+mod progress;
+mod reproduce;
+mod series;
 mod words;
 
 use answer::Format;
@@ -49,6 +54,16 @@ enum Ask {
         after_help = "Example:\n  shuffledp calibrate --users 1e5 --rounds 10 --target-epsilon 0.5 --delta 1e-6 --solve epsilon0"
     )]
     Calibrate(CalibrateArguments),
+    /// Bounds over one parameter, as a series and as a picture
+    #[command(
+        after_help = "Example:\n  shuffledp curve --epsilon0 2 --users 1e6 --sample 1000 --delta 1e-8 --over rounds --from 1 --to 1e5 --log --bounds girgis,feldman-2021 --plot rounds.svg"
+    )]
+    Curve(curve::CurveArguments),
+    /// The tables and figures of the papers, ours beside theirs
+    #[command(
+        after_help = "Example:\n  shuffledp reproduce shuffled-check-in/table-2 --out papers"
+    )]
+    Reproduce(reproduce::ReproduceArguments),
     /// Completions for a shell, on standard output
     #[command(after_help = "Example:\n  shuffledp completions bash > shuffledp.bash")]
     Completions {
@@ -152,7 +167,8 @@ impl Ask {
             Self::Rdp(arguments) => arguments.words.format,
             Self::Delta(arguments) => arguments.words.format,
             Self::Calibrate(arguments) => arguments.words.format,
-            Self::Completions { .. } => Format::Table,
+            Self::Curve(arguments) => arguments.words.format,
+            Self::Reproduce(_) | Self::Completions { .. } => Format::Table,
         }
     }
 
@@ -209,6 +225,8 @@ impl Ask {
                 let delta = Delta::new(number::real("--delta", &delta)?)?;
                 calibration::text(&words, solve, target, delta)
             }
+            Self::Curve(arguments) => arguments.text(),
+            Self::Reproduce(arguments) => arguments.text(),
             Self::Completions { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Command::command(), "shuffledp", &mut script);

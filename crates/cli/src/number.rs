@@ -34,6 +34,11 @@ pub(crate) fn whole(flag: &'static str, text: &str) -> Result<u64, Failure> {
 
 /// Six significant digits, rounded up for an upper bound and down for a lower one; `value` is not negative.
 pub(crate) fn rounded(value: f64, side: Side) -> String {
+    rounded_to(DIGITS, value, side)
+}
+
+/// The same with another number of digits.
+pub(crate) fn rounded_to(places: usize, value: f64, side: Side) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -45,19 +50,19 @@ pub(crate) fn rounded(value: f64, side: Side) -> String {
     let (mantissa, exponent) = exact.split_once('e').unwrap_or((&exact, "0"));
     let mut exponent: i32 = exponent.parse().unwrap_or(0);
     let digits = mantissa.replace('.', "");
-    let (kept, cut) = digits.split_at(DIGITS);
+    let (kept, cut) = digits.split_at(places);
     let mut kept: u64 = kept.parse().unwrap_or(0);
     if side == Side::Upper && cut.contains(|digit| digit != '0') {
         kept += 1;
     }
-    if kept == 10u64.pow(DIGITS as u32) {
+    if kept == 10u64.pow(places as u32) {
         kept /= 10;
         exponent += 1;
     }
     let kept = kept.to_string();
     if (-5..0).contains(&exponent) {
         format!("0.{}{kept}", "0".repeat((-exponent - 1) as usize))
-    } else if (0..DIGITS as i32 - 1).contains(&exponent) {
+    } else if (0..places as i32 - 1).contains(&exponent) {
         let (whole, fraction) = kept.split_at(exponent as usize + 1);
         format!("{whole}.{fraction}")
     } else {

@@ -1,13 +1,12 @@
 //! The words for a mechanism, the same in every accounting command, and the round they describe.
 
 use crate::answer::Format;
-use crate::calibration::Solve;
 use crate::failure::Failure;
 use crate::number::{grouped, real, whole};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use shuffledp::{
-    Account, Channel, Domain, Mechanism, OracleKind, Plan, Round, ScalarKind, account,
+    Account, Channel, Domain, Mechanism, OracleKind, Plan, Round, ScalarKind, Unknown, account,
 };
 use std::path::{Path, PathBuf};
 
@@ -169,7 +168,7 @@ impl Words {
                 let rounds = whole("--rounds", &self.rounds)?;
                 query.insert("rounds".into(), json!(rounds));
                 let plan = Plan::new(round, rounds)?;
-                let sentence = self.sentence(&query);
+                let sentence = self.sentence(&query, None);
                 (plan, query, sentence)
             }
         };
@@ -187,44 +186,36 @@ impl Words {
     }
 
     /// The same words with one of them set.
-    pub(crate) fn solved(&self, solve: Solve, value: f64) -> Self {
+    pub(crate) fn with(&self, turned: Unknown, value: f64) -> Self {
         let mut words = self.clone();
         let text = value.to_string();
-        match solve {
-            Solve::Epsilon0 => words.epsilon0 = Some(text),
-            Solve::Rounds => words.rounds = text,
-            Solve::Users => words.users = Some(text),
-            Solve::CheckIn => words.check_in = Some(text),
-            Solve::Sigma => words.sigma = Some(text),
+        match turned {
+            Unknown::Epsilon0 => words.epsilon0 = Some(text),
+            Unknown::Rounds => words.rounds = text,
+            Unknown::Users => words.users = Some(text),
+            Unknown::CheckIn => words.check_in = Some(text),
+            Unknown::Sigma => words.sigma = Some(text),
         }
         words
     }
 
-    /// A value that the words allow, if they allow any: a sample must fit in.
-    pub(crate) fn example(&self, solve: Solve) -> f64 {
-        match solve {
-            Solve::Users => 1e15,
-            Solve::Epsilon0 | Solve::Rounds | Solve::CheckIn | Solve::Sigma => 1.0,
-        }
-    }
-
-    /// What is solved for cannot be given.
-    pub(crate) fn refuse_solved(&self, solve: Solve) -> Result<(), Failure> {
+    /// A word that the command itself turns cannot be given.
+    pub(crate) fn refuse_given(&self, turned: Unknown, why: &str) -> Result<(), Failure> {
         if self.plan.is_some() {
-            let message = "--plan has many values: calibrate one kind of round";
+            let message = "--plan has many values: describe one kind of round instead";
             return Err(Failure::words("--plan", message));
         }
-        let given = match solve {
-            Solve::Epsilon0 => self.epsilon0.as_ref(),
-            Solve::Rounds => Some(&self.rounds).filter(|rounds| *rounds != "1"),
-            Solve::Users => self.users.as_ref(),
-            Solve::CheckIn => self.check_in.as_ref(),
-            Solve::Sigma => self.sigma.as_ref(),
+        let given = match turned {
+            Unknown::Epsilon0 => self.epsilon0.as_ref(),
+            Unknown::Rounds => Some(&self.rounds).filter(|rounds| *rounds != "1"),
+            Unknown::Users => self.users.as_ref(),
+            Unknown::CheckIn => self.check_in.as_ref(),
+            Unknown::Sigma => self.sigma.as_ref(),
         };
         match given {
             Some(value) => {
-                let (flag, _) = solve.names();
-                let message = format!("{flag} {value} is what is to be solved for: leave it out");
+                let (flag, _) = names(turned);
+                let message = format!("{flag} {value} is {why}: leave it out");
                 Err(Failure::words(flag, message))
             }
             None => Ok(()),
@@ -435,8 +426,13 @@ impl Words {
         })
     }
 
-    /// The round in a sentence.
-    fn sentence(&self, query: &Map<String, Value>) -> String {
+    /// The round in a sentence that leaves one word open.
+    pub(crate) fn sentence_over(&self, query: &Map<String, Value>, turned: Unknown) -> String {
+        self.sentence(query, Some(turned))
+    }
+
+    /// The round in a sentence; a word that is turned is a letter.
+    fn sentence(&self, query: &Map<String, Value>, turned: Option<Unknown>) -> String {
         let count = |key: &str| query.get(key).and_then(Value::as_u64).unwrap_or_default();
         let runs = match self.randomizer {
             Randomizer::Ldp => "any epsilon0-LDP randomizer".to_owned(),
@@ -473,25 +469,30 @@ impl Words {
             Randomizer::Matrix => ("file", self.file.as_deref().and_then(Path::to_str)),
             _ => ("epsilon0", self.epsilon0.as_deref()),
         };
-        let value = value.unwrap_or_default().trim();
+        let value = match turned {
+            Some(Unknown::Epsilon0 | Unknown::Sigma) => String::new(),
+            _ => format!(", {parameter} = {}", value.unwrap_or_default().trim()),
+        };
+        let many = |turns: Unknown, letter: &str, key: &str| match turned {
+            Some(turned) if turned == turns => letter.to_owned(),
+            _ => grouped(count(key)),
+        };
+        let users = many(Unknown::Users, "n", "users");
+        let rounds = many(Unknown::Rounds, "T", "rounds");
         if self.randomizer == Randomizer::RandomAllocation {
-            let passes = match count("rounds") {
-                1 => "One pass".to_owned(),
-                many => format!("{} passes", grouped(many)),
+            let passes = match rounds.as_str() {
+                "1" => "One pass".to_owned(),
+                many => format!("{many} passes"),
             };
-            let steps = grouped(count("users"));
             return format!(
-                "{passes} over {steps} steps of the Gaussian mechanism, one of which, chosen at random, sees a record, sigma = {value}."
+                "{passes} over {users} steps of the Gaussian mechanism, one of which, chosen at random, sees a record{value}."
             );
         }
-        let rounds = match count("rounds") {
-            1 => "One shuffled round".to_owned(),
-            many => format!("{} shuffled rounds", grouped(many)),
+        let rounds = match rounds.as_str() {
+            "1" => "One shuffled round".to_owned(),
+            many => format!("{many} shuffled rounds"),
         };
-        let mut sentence = format!(
-            "{rounds}, {} users, {runs}, {parameter} = {value}",
-            grouped(count("users"))
-        );
+        let mut sentence = format!("{rounds}, {users} users, {runs}{value}");
         if let Some(delta0) = &self.delta0 {
             sentence += &format!(", delta0 = {}", delta0.trim());
         }
@@ -499,6 +500,10 @@ impl Words {
             sentence += &format!(", {} of them sampled", grouped(count("sample")));
         }
         if let Some(rate) = &self.check_in {
+            let rate = match turned {
+                Some(Unknown::CheckIn) => "g",
+                _ => rate,
+            };
             sentence += &format!(", each taking part with probability {rate}");
         }
         if self.adaptive_within_round {
@@ -508,6 +513,17 @@ impl Words {
             sentence += &format!(", a fraction {} colluding", self.colluding);
         }
         sentence + "."
+    }
+}
+
+/// The flag of a word that can be turned, and its name in a query.
+pub(crate) fn names(turned: Unknown) -> (&'static str, &'static str) {
+    match turned {
+        Unknown::Epsilon0 => ("--epsilon0", "epsilon0"),
+        Unknown::Rounds => ("--rounds", "rounds"),
+        Unknown::Users => ("--users", "users"),
+        Unknown::CheckIn => ("--check-in", "check_in"),
+        Unknown::Sigma => ("--sigma", "sigma"),
     }
 }
 

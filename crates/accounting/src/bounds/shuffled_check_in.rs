@@ -174,13 +174,13 @@ pub fn approach_1(setting: CheckIn) -> RdpCurve {
         .into_iter()
         .map(|(k, _)| {
             let (epsilon, delta) = setting.shuffled(k);
-            let base = RdpCurve::new(Orders::Integers(128), move |order| {
+            let base = RdpCurve::new(Orders::Integers(1024), move |order| {
                 lemma_1(order, epsilon, delta)
             });
             let rate = k as f64 / setting.users as f64;
             (
                 k,
-                wang_2019::sampled(base, rate.max(1e-300), f64::INFINITY, 128),
+                wang_2019::sampled(base, rate.max(1e-300), f64::INFINITY, 1024),
             )
         })
         .collect();
@@ -195,7 +195,7 @@ pub fn approach_1(setting: CheckIn) -> RdpCurve {
                 .find(|(at, _)| *at == k)
                 .map_or(0.0, |(_, curve)| curve.at(order))
         },
-        128,
+        1024,
     )
 }
 

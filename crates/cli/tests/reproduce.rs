@@ -1,0 +1,107 @@
+//! What is committed under `papers/` is what the command makes today: numbers, notes and pictures, for everything that takes seconds.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What is made anew here. Gaussian noise takes a minute, and times are never the same.
+const CHEAP: [&str; 12] = [
+    "shuffled-check-in/table-2",
+    "shuffled-check-in/figure-5",
+    "numerical-accounting/figure-1",
+    "numerical-accounting/figure-2",
+    "numerical-accounting/figure-3",
+    "numerical-accounting/figure-4",
+    "enhanced-rdp/table-1",
+    "enhanced-rdp/figure-2",
+    "enhanced-rdp/figure-3",
+    "subsampled-shuffle-rdp/figure-2a",
+    "subsampled-shuffle-rdp/figure-3",
+    "ours/gap-closed",
+];
+
+fn committed() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers")
+}
+
+fn run(words: &[&str]) -> std::process::Output {
+    Command::new(env!("CARGO_BIN_EXE_shuffledp"))
+        .arg("reproduce")
+        .args(words)
+        .output()
+        .unwrap()
+}
+
+/// Numbers and what stands between them.
+fn tokens(text: &str) -> Vec<String> {
+    let mut all = vec![String::new()];
+    let mut number = false;
+    for letter in text.chars() {
+        let digit = letter.is_ascii_digit() || letter == '.';
+        if digit != number {
+            all.push(String::new());
+            number = digit;
+        }
+        all.last_mut().unwrap().push(letter);
+    }
+    all
+}
+
+/// Equal but for the last digits of numbers: other processors round sums in another order.
+#[track_caller]
+fn same(made: &str, kept: &str, name: &str) {
+    let (made, kept) = (tokens(made), tokens(kept));
+    assert_eq!(made.len(), kept.len(), "{name}: another shape");
+    for (made, kept) in made.iter().zip(&kept) {
+        if let (Ok(a), Ok(b)) = (made.parse::<f64>(), kept.parse::<f64>()) {
+            let apart = (a - b).abs();
+            assert!(
+                apart <= 2e-3 * b.abs().max(0.01),
+                "{name}: {made} is not {kept}"
+            );
+        } else {
+            assert_eq!(made, kept, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_committed_is_what_is_made() {
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("papers");
+    for id in CHEAP {
+        let output = run(&[id, "--out", out.to_str().unwrap()]);
+        assert!(output.status.success(), "{output:?}");
+        assert!(output.stderr.is_empty(), "a bar where there is no terminal");
+        for ending in ["csv", "svg", "md"] {
+            let name = format!("{id}.{ending}");
+            let made = std::fs::read_to_string(out.join(&name)).unwrap();
+            let kept = std::fs::read_to_string(committed().join(&name)).unwrap();
+            same(&made, &kept, &name);
+        }
+    }
+}
+
+#[test]
+fn every_exhibit_is_committed_and_in_the_index() {
+    let list = String::from_utf8(run(&["--list"]).stdout).unwrap();
+    let index = std::fs::read_to_string(committed().join("README.md")).unwrap();
+    let mut ids = 0;
+    for line in list.lines() {
+        let id = line.split_whitespace().next().unwrap();
+        ids += 1;
+        assert!(
+            index.contains(&format!("({id}.md)")),
+            "{id} is not in the index"
+        );
+        for ending in ["csv", "svg", "md"] {
+            let path = committed().join(format!("{id}.{ending}"));
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(!text.contains("NaN"), "{}", path.display());
+        }
+    }
+    assert!(ids >= 19);
+    for id in CHEAP {
+        assert!(list.contains(id));
+    }
+}
