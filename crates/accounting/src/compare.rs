@@ -57,6 +57,25 @@ pub struct Comparison {
 /// # Ok::<(), shuffledp_accounting::Error>(())
 /// ```
 pub fn compare(round: &Round, rounds: u64, delta: Delta) -> Result<Vec<Comparison>, Error> {
+    compare_where(round, rounds, delta, &|_| true)
+}
+
+/// [`compare`] by the bounds whose names are wanted, and ours.
+///
+/// ```
+/// use shuffledp_accounting::{Delta, Mechanism, Round, compare_where};
+/// let round = Round::new(Mechanism::ldp(1.0)?, 100_000)?;
+/// let table = compare_where(&round, 1, Delta::new(1e-6)?, &|name| name.contains("feldman"))?;
+/// // Two closed forms, and the bracket.
+/// assert_eq!(table.len(), 4);
+/// # Ok::<(), shuffledp_accounting::Error>(())
+/// ```
+pub fn compare_where(
+    round: &Round,
+    rounds: u64,
+    delta: Delta,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Comparison>, Error> {
     let delta = within(
         Parameter::Delta,
         delta.value(),
@@ -67,6 +86,7 @@ pub fn compare(round: &Round, rounds: u64, delta: Delta) -> Result<Vec<Compariso
     let mut table = Table {
         rounds,
         delta,
+        wanted,
         entries: Vec::new(),
     };
     match round.mechanism() {
@@ -90,13 +110,14 @@ type OneRound = Box<dyn Fn(f64) -> Result<f64, Unmet>>;
 /// An answer and the Rényi order behind it.
 type Value = Result<(f64, Option<f64>), Unmet>;
 
-struct Table {
+struct Table<'a> {
     rounds: u64,
     delta: f64,
+    wanted: &'a dyn Fn(&str) -> bool,
     entries: Vec<Comparison>,
 }
 
-impl Table {
+impl Table<'_> {
     fn add(
         &mut self,
         name: impl Into<String>,
@@ -104,6 +125,10 @@ impl Table {
         note: Option<&str>,
         value: impl FnOnce() -> Value,
     ) {
+        let name = name.into();
+        if !(self.wanted)(&name) {
+            return;
+        }
         let start = Instant::now();
         let value = value();
         let seconds = start.elapsed().as_secs_f64();
@@ -113,7 +138,7 @@ impl Table {
             Err(unmet) => (Err(unmet), None),
         };
         self.entries.push(Comparison {
-            name: name.into(),
+            name,
             side: Side::Upper,
             standing,
             epsilon,

@@ -46,7 +46,7 @@ pub use accountant::Accountant;
 pub use bound::{Answer, Bound, Delta, Epsilon, Numerics, Side, Standing};
 pub use calibrate::{Calibration, Unknown, calibrate};
 pub use channel::Channel;
-pub use compare::{Comparison, compare};
+pub use compare::{Comparison, compare, compare_where};
 pub use curves::{Curve, curves};
 pub use divergence::Divergence;
 pub use error::{Error, Parameter};

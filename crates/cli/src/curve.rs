@@ -12,7 +12,7 @@ use comfy_table::{ContentArrangement, Table};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use shuffledp::{
-    Answer, Delta, Divergence, Epsilon, Error, Side, Standing, Unknown, compare, curves,
+    Answer, Delta, Divergence, Epsilon, Error, Side, Standing, Unknown, compare_where, curves,
 };
 use std::path::PathBuf;
 
@@ -453,18 +453,15 @@ impl CurveArguments {
             return Err(Failure::words("--bounds", message));
         };
         let mut points = Vec::new();
-        for entry in compare(round, *rounds, delta)? {
+        for entry in compare_where(round, *rounds, delta, &|name| bounds.wants(name))? {
             let ours =
                 entry.standing == Standing::Certified && entry.name.starts_with("shuffledp ");
-            let name = if ours { OURS.to_owned() } else { entry.name };
-            if ours || bounds.wants(&name) {
-                points.push(Point {
-                    name,
-                    side: entry.side,
-                    standing: entry.standing,
-                    value: entry.epsilon.ok(),
-                });
-            }
+            points.push(Point {
+                name: if ours { OURS.to_owned() } else { entry.name },
+                side: entry.side,
+                standing: entry.standing,
+                value: entry.epsilon.ok(),
+            });
         }
         Ok(points)
     }

@@ -8,6 +8,11 @@ fn the_readme_shows_what_the_command_prints() {
 }
 
 #[test]
+fn the_guide_shows_what_the_command_prints() {
+    trycmd::TestCases::new().case("../../docs/*.md");
+}
+
+#[test]
 fn answers_and_mistakes() {
     trycmd::TestCases::new().case("tests/commands/*.md");
 }

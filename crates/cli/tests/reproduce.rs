@@ -82,6 +82,48 @@ fn what_is_committed_is_what_is_made() {
     }
 }
 
+/// Every `shuffledp curve ... --plot FILE` of a page, run as it stands but into another file.
+#[test]
+fn the_pictures_of_the_guide_are_drawn_by_the_commands_under_them() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pictures = 0;
+    for page in [
+        "README.md",
+        "docs/getting-started.md",
+        "docs/shuffle-model.md",
+        "docs/choosing.md",
+    ] {
+        let text = std::fs::read_to_string(root.join(page)).unwrap();
+        for line in text.lines() {
+            let Some(words) = line.strip_prefix("shuffledp curve ") else {
+                continue;
+            };
+            let (words, kept) = words.split_once(" --plot ").unwrap();
+            assert!(
+                text.contains(kept.strip_prefix("docs/").unwrap()),
+                "{page} shows {kept}"
+            );
+            let made = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{pictures}.svg"));
+            let output = Command::new(env!("CARGO_BIN_EXE_shuffledp"))
+                .arg("curve")
+                .args(words.split(' '))
+                .arg("--plot")
+                .arg(&made)
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{output:?}");
+            let made = std::fs::read_to_string(made).unwrap();
+            same(
+                &made,
+                &std::fs::read_to_string(root.join(kept)).unwrap(),
+                kept,
+            );
+            pictures += 1;
+        }
+    }
+    assert_eq!(pictures, 6);
+}
+
 #[test]
 fn every_exhibit_is_committed_and_in_the_index() {
     let list = String::from_utf8(run(&["--list"]).stdout).unwrap();
