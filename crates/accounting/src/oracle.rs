@@ -83,6 +83,22 @@ impl Oracle {
         self.epsilon0
     }
 
+    /// How many values a report of subset selection has.
+    pub fn subset_size(&self) -> u64 {
+        self.subset() as u64
+    }
+
+    /// How many buckets local hashing has.
+    pub fn hash_buckets(&self) -> u64 {
+        self.buckets() as u64
+    }
+
+    /// How many blocks Hadamard response has, and how many positions each.
+    pub fn hadamard_blocks(&self) -> (u64, u64) {
+        let (blocks, size) = self.blocks();
+        (blocks as u64, size as u64)
+    }
+
     /// The word for it on the command line.
     pub fn name(&self) -> &'static str {
         match self.kind {
@@ -290,6 +306,14 @@ impl Oracle {
                         kind(quarter, [true, false, false], false),
                         kind(quarter, [false, true, false], false),
                         kind(2.0 * quarter, [false, false, true], false),
+                        kind(1.0 - 5.0 * quarter, [false, false, false], false),
+                    ]);
+                    // The third in the block of the first.
+                    all.push(vec![
+                        kind(quarter, [true, false, true], false),
+                        kind(quarter, [true, false, false], false),
+                        kind(quarter, [false, false, true], false),
+                        kind(2.0 * quarter, [false, true, false], false),
                         kind(1.0 - 5.0 * quarter, [false, false, false], false),
                     ]);
                 }

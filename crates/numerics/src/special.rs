@@ -112,3 +112,15 @@ pub fn sin_minus_x(x: f64) -> f64 {
 pub fn erf(x: f64) -> f64 {
     pxfm::f_erf(x)
 }
+
+/// The inverse error function, in single precision.
+#[inline]
+pub fn erf_inv(x: f32) -> f32 {
+    pxfm::f_erfinvf(x)
+}
+
+/// The regularised incomplete beta function I_x(a, b), to about 1e-13.
+#[inline]
+pub fn beta_share(a: f64, b: f64, x: f64) -> f64 {
+    pxfm::f_betainc_reg(a, b, x)
+}

@@ -1,0 +1,138 @@
+//! The hybrid mean mechanism (Wang et al. 2019): the piecewise mechanism or Duchi's bit, by a coin that has nothing to do with the value.
+//!
+//! ```text
+//! ε₀ > 0.61: piecewise with probability 1 − e^{−ε₀/2}, else the bit;  up to 0.61: the bit
+//! ```
+//!
+//! Both are ε₀-LDP and the report says which was used, so the pair is. The accountant has no law of its own for the mixture and is told "any ε₀-LDP randomizer". A report is which of the two, and its report, in four bytes.
+
+use crate::coin::Coin;
+use crate::domain;
+use crate::duchi::Duchi;
+use crate::error::Error;
+use crate::estimate::{Estimate, Sum};
+use crate::piecewise::Piecewise;
+use crate::random::Random;
+use crate::randomizer::Randomizer;
+use crate::wire;
+use shuffledp_accounting::Mechanism;
+
+/// Up to this ε₀ the bit alone is better.
+const QUIET: f64 = 0.61;
+/// The first byte of a report.
+const BIT: u8 = 0;
+const CELL: u8 = 1;
+
+/// The hybrid mechanism.
+#[derive(Clone, Debug)]
+pub struct Hybrid {
+    mechanism: Mechanism,
+    bit: Duchi,
+    /// The other one, and how often it is used.
+    cell: Option<(Piecewise, Coin)>,
+}
+
+impl Hybrid {
+    /// Numbers in [0, 1].
+    pub fn new(epsilon0: f64) -> Result<Self, Error> {
+        let cell = if epsilon0 > QUIET {
+            let rare = (-0.5 * epsilon0).exp();
+            let coin = Coin::shy(1.0 - rare, rare);
+            Some((Piecewise::new(epsilon0)?, coin))
+        } else {
+            None
+        };
+        Ok(Self {
+            mechanism: Mechanism::ldp(epsilon0)?,
+            bit: Duchi::new(epsilon0)?,
+            cell,
+        })
+    }
+}
+
+impl Randomizer for Hybrid {
+    type Value = f64;
+    type Tally = Sum;
+    type Estimate = Estimate;
+
+    fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    fn report_length(&self) -> usize {
+        4
+    }
+
+    fn check(&self, value: &f64) -> Result<(), Error> {
+        domain::unit(*value)
+    }
+
+    fn randomise<R: Random + ?Sized>(
+        &self,
+        value: &f64,
+        random: &mut R,
+        report: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check(value)?;
+        wire::sized(report, self.report_length())?;
+        report.fill(0);
+        match &self.cell {
+            Some((piecewise, coin)) if coin.toss(random) => {
+                report[0] = CELL;
+                piecewise.randomise(value, random, &mut report[1..])
+            }
+            _ => {
+                report[0] = BIT;
+                self.bit.randomise(value, random, &mut report[1..2])
+            }
+        }
+    }
+
+    fn tally(&self) -> Sum {
+        Sum::default()
+    }
+
+    fn add(&self, report: &[u8], tally: &mut Sum) -> Result<(), Error> {
+        wire::sized(report, self.report_length())?;
+        match (report[0], &self.cell) {
+            (BIT, _) if report[2..] == [0, 0] => self.bit.add(&report[1..2], tally),
+            (CELL, Some((piecewise, _))) => piecewise.add(&report[1..], tally),
+            _ => Err(Error::report("neither a bit nor a cell")),
+        }
+    }
+
+    fn estimate(&self, tally: &Sum) -> Estimate {
+        tally.mean()
+    }
+
+    fn variance(&self, value: &f64) -> f64 {
+        let bit = self.bit.variance(value);
+        match &self.cell {
+            Some((piecewise, coin)) => {
+                coin.probability() * piecewise.variance(value) + coin.complement() * bit
+            }
+            None => bit,
+        }
+    }
+
+    fn influence(&self) -> f64 {
+        let cell = self.cell.as_ref().map_or(0.0, |(cell, _)| cell.influence());
+        cell.max(self.bit.influence())
+    }
+
+    fn probability(&self, value: &f64, report: &[u8]) -> Option<f64> {
+        wire::sized(report, self.report_length()).ok()?;
+        let coin = self.cell.as_ref();
+        match report[0] {
+            BIT if report[2..] == [0, 0] => {
+                let chance = coin.map_or(1.0, |(_, coin)| coin.complement());
+                Some(chance * self.bit.probability(value, &report[1..2])?)
+            }
+            CELL => {
+                let (piecewise, coin) = coin?;
+                Some(coin.probability() * piecewise.probability(value, &report[1..])?)
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! k-ary randomized response: the truth with probability E/(E+k−1), else one of the other k − 1 values, all alike (Kairouz, Bonawitz, Ramage 2016; Warner 1965 for k = 2). E = e^ε₀.
+//!
+//! A report is the value, in as few bytes as hold k. f̂ = (c/n − q)/(p − q) with p = E/(E+k−1), q = (1−p)/(k−1).
+
+use crate::coin::{Coin, below};
+use crate::domain;
+use crate::error::Error;
+use crate::estimate::{Counts, Estimate, share_variance};
+use crate::random::Random;
+use crate::randomizer::Randomizer;
+use crate::wire;
+use shuffledp_accounting::Mechanism;
+
+/// k-ary randomized response.
+#[derive(Clone, Debug)]
+pub struct KaryResponse {
+    categories: u64,
+    mechanism: Mechanism,
+    truth: Coin,
+}
+
+impl KaryResponse {
+    /// Of `categories` values, at least 2 and at most 2³².
+    pub fn new(categories: u64, epsilon0: f64) -> Result<Self, Error> {
+        let mechanism = Mechanism::kary_response(categories, epsilon0)?;
+        domain::categories(categories)?;
+        domain::epsilon0(epsilon0, 100.0)?;
+        let e = epsilon0.exp();
+        Ok(Self {
+            categories,
+            mechanism,
+            truth: Coin::shy(e, categories as f64 - 1.0),
+        })
+    }
+
+    /// p and q, as the coins have them.
+    fn chances(&self) -> (f64, f64) {
+        let others = self.categories as f64 - 1.0;
+        (self.truth.probability(), self.truth.complement() / others)
+    }
+}
+
+impl Randomizer for KaryResponse {
+    type Value = u64;
+    type Tally = Counts;
+    type Estimate = Vec<Estimate>;
+
+    fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    fn report_length(&self) -> usize {
+        wire::bytes(self.categories)
+    }
+
+    fn check(&self, value: &u64) -> Result<(), Error> {
+        domain::category(*value, self.categories)
+    }
+
+    fn randomise<R: Random + ?Sized>(
+        &self,
+        value: &u64,
+        random: &mut R,
+        report: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check(value)?;
+        wire::sized(report, self.report_length())?;
+        let sent = if self.truth.toss(random) {
+            *value
+        } else {
+            // One of the others: those from the value on move up by one.
+            let other = below(self.categories - 1, random);
+            other + u64::from(other >= *value)
+        };
+        wire::put(sent, report);
+        Ok(())
+    }
+
+    fn tally(&self) -> Counts {
+        Counts::new(self.categories as usize)
+    }
+
+    fn add(&self, report: &[u8], tally: &mut Counts) -> Result<(), Error> {
+        wire::sized(report, self.report_length())?;
+        tally.supports[wire::get(report, self.categories)? as usize] += 1;
+        tally.reports += 1;
+        Ok(())
+    }
+
+    fn estimate(&self, tally: &Counts) -> Vec<Estimate> {
+        let (p, q) = self.chances();
+        tally.shares(p, q)
+    }
+
+    fn variance(&self, _: &u64) -> f64 {
+        let (p, q) = self.chances();
+        share_variance(p, q, 1.0)
+    }
+
+    fn influence(&self) -> f64 {
+        let (p, q) = self.chances();
+        1.0 / (p - q)
+    }
+
+    fn probability(&self, value: &u64, report: &[u8]) -> Option<f64> {
+        let sent = wire::get(report, self.categories).ok()?;
+        let (p, q) = self.chances();
+        Some(if sent == *value { p } else { q })
+    }
+}

@@ -1,0 +1,68 @@
+//! What a person's device does to its value, and how the crowd is read back.
+//!
+//! A [`Randomizer`] is both ends of one wire: it checks and randomises a value into a report of fixed length, and adds reports of a shuffled batch up into an estimate. It also names itself to the accountant ([`Randomizer::mechanism`]), so that the guarantee that is printed is that of the code that runs.
+//!
+//! ```
+//! use shuffledp_randomizers::{KaryResponse, Randomizer, Secure};
+//!
+//! let randomizer = KaryResponse::new(10, 3.0)?;
+//! let (mut random, mut tally) = (Secure::new()?, randomizer.tally());
+//! let mut report = vec![0; randomizer.report_length()];
+//! for person in 0..1000u64 {
+//!     randomizer.randomise(&(person % 10), &mut random, &mut report)?;
+//!     randomizer.add(&report, &mut tally)?;
+//! }
+//! let shares = randomizer.estimate(&tally);
+//! assert!((shares[3].value - 0.1).abs() < 8.0 * shares[3].deviation());
+//! # Ok::<(), shuffledp_randomizers::Error>(())
+//! ```
+//!
+//! Probabilities are integers over 2⁶⁴, rounded towards more privacy; only discrete outputs go on the wire, so there are no low bits of floating-point noise to read a value from; randomness comes from the operating system's generator ([`Secure`]), and from a seed only in a [`Simulated`] run.
+
+mod coin;
+mod discrete_gaussian;
+mod discrete_laplace;
+mod domain;
+mod duchi;
+mod error;
+mod estimate;
+mod gaussian;
+mod hadamard;
+mod hybrid;
+mod kary_response;
+mod local_hashing;
+mod noise;
+mod piecewise;
+mod priv_unit;
+mod r_1;
+mod r_2;
+mod r_inf;
+mod random;
+mod randomizer;
+mod sphere;
+mod subset;
+mod unary;
+mod vector;
+mod wire;
+
+pub use coin::{Coin, below};
+pub use discrete_gaussian::DiscreteGaussian;
+pub use discrete_laplace::DiscreteLaplace;
+pub use duchi::Duchi;
+pub use error::Error;
+pub use estimate::{Counts, Estimate, Sum};
+pub use gaussian::Gaussian;
+pub use hadamard::HadamardResponse;
+pub use hybrid::Hybrid;
+pub use kary_response::KaryResponse;
+pub use local_hashing::LocalHashing;
+pub use piecewise::Piecewise;
+pub use priv_unit::PrivUnit;
+pub use r_1::R1;
+pub use r_2::R2;
+pub use r_inf::RInf;
+pub use random::{Random, Secure, Simulated};
+pub use randomizer::Randomizer;
+pub use subset::SubsetSelection;
+pub use unary::UnaryEncoding;
+pub use vector::{VectorEstimate, VectorSum};

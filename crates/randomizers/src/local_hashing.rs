@@ -1,0 +1,158 @@
+//! Optimized local hashing (Wang et al. 2017): the value is hashed into g = round(E) + 1 buckets by a function drawn anew for each report, and the bucket goes through g-ary randomized response. E = e^ε₀.
+//!
+//! ```text
+//! P[support x | x] = p = E/(E+g−1),   P[support v | x] = q = 1/g        (v supported: the report's function puts v into the report's bucket)
+//! ```
+//!
+//! A report is the 128-bit key of the function and the bucket. The function is SipHash-1-3 with that key, its 64 bits scaled to g buckets. Given the key a report is g-ary randomized response, so its ε₀ does not rest on the hash; what the *crowd* adds does: the accountant takes the functions for uniformly random ones.
+
+use crate::coin::{Coin, below};
+use crate::domain;
+use crate::error::Error;
+use crate::estimate::{Counts, Estimate, share_variance};
+use crate::random::Random;
+use crate::randomizer::Randomizer;
+use crate::wire;
+use shuffledp_accounting::{Mechanism, OracleKind};
+use siphasher::sip::SipHasher13;
+use std::hash::Hasher;
+
+/// Bytes of a key.
+const KEY: usize = 16;
+
+/// Optimized local hashing.
+#[derive(Clone, Debug)]
+pub struct LocalHashing {
+    categories: u64,
+    buckets: u64,
+    mechanism: Mechanism,
+    truth: Coin,
+}
+
+impl LocalHashing {
+    /// Of `categories` values.
+    pub fn new(categories: u64, epsilon0: f64) -> Result<Self, Error> {
+        let mechanism = Mechanism::oracle(OracleKind::LocalHashing, categories, epsilon0)?;
+        let buckets = match &mechanism {
+            Mechanism::Oracle(oracle) => oracle.hash_buckets(),
+            // The constructor makes nothing else.
+            _ => 2,
+        };
+        domain::categories(categories)?;
+        domain::epsilon0(epsilon0, 22.0)?;
+        let e = epsilon0.exp();
+        Ok(Self {
+            categories,
+            buckets,
+            mechanism,
+            truth: Coin::shy(e, buckets as f64 - 1.0),
+        })
+    }
+
+    /// The bucket of a value under a key.
+    fn bucket(&self, key: &[u8; KEY], value: u64) -> u64 {
+        let mut hasher = SipHasher13::new_with_key(key);
+        hasher.write_u64(value.to_le());
+        ((u128::from(hasher.finish()) * u128::from(self.buckets)) >> 64) as u64
+    }
+
+    /// Key and bucket, checked.
+    fn opened(&self, report: &[u8]) -> Result<([u8; KEY], u64), Error> {
+        wire::sized(report, self.report_length())?;
+        let (first, rest) = report.split_at(KEY);
+        let mut key = [0; KEY];
+        key.copy_from_slice(first);
+        Ok((key, wire::get(rest, self.buckets)?))
+    }
+
+    /// Whether a report supports a value: for asking about a few values of a large domain.
+    pub fn supports(&self, report: &[u8], value: u64) -> Result<bool, Error> {
+        self.check(&value)?;
+        let (key, bucket) = self.opened(report)?;
+        Ok(self.bucket(&key, value) == bucket)
+    }
+
+    fn chances(&self) -> (f64, f64) {
+        (self.truth.probability(), 1.0 / self.buckets as f64)
+    }
+}
+
+impl Randomizer for LocalHashing {
+    type Value = u64;
+    type Tally = Counts;
+    type Estimate = Vec<Estimate>;
+
+    fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    fn report_length(&self) -> usize {
+        KEY + wire::bytes(self.buckets)
+    }
+
+    fn check(&self, value: &u64) -> Result<(), Error> {
+        domain::category(*value, self.categories)
+    }
+
+    fn randomise<R: Random + ?Sized>(
+        &self,
+        value: &u64,
+        random: &mut R,
+        report: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check(value)?;
+        wire::sized(report, self.report_length())?;
+        let mut key = [0; KEY];
+        random.fill(&mut key);
+        let own = self.bucket(&key, *value);
+        let sent = if self.truth.toss(random) {
+            own
+        } else {
+            let other = below(self.buckets - 1, random);
+            other + u64::from(other >= own)
+        };
+        let (first, rest) = report.split_at_mut(KEY);
+        first.copy_from_slice(&key);
+        wire::put(sent, rest);
+        Ok(())
+    }
+
+    fn tally(&self) -> Counts {
+        Counts::new(self.categories as usize)
+    }
+
+    /// Asks about every value: k hashes a report.
+    fn add(&self, report: &[u8], tally: &mut Counts) -> Result<(), Error> {
+        let (key, bucket) = self.opened(report)?;
+        for (value, count) in tally.supports.iter_mut().enumerate() {
+            *count += u64::from(self.bucket(&key, value as u64) == bucket);
+        }
+        tally.reports += 1;
+        Ok(())
+    }
+
+    fn estimate(&self, tally: &Counts) -> Vec<Estimate> {
+        let (p, q) = self.chances();
+        tally.shares(p, q)
+    }
+
+    fn variance(&self, _: &u64) -> f64 {
+        let (p, q) = self.chances();
+        share_variance(p, q, 1.0)
+    }
+
+    fn influence(&self) -> f64 {
+        let (p, q) = self.chances();
+        1.0 / (p - q)
+    }
+
+    /// Given its key: keys are uniform, and the same for all values.
+    fn probability(&self, value: &u64, report: &[u8]) -> Option<f64> {
+        let (key, bucket) = self.opened(report).ok()?;
+        Some(if self.bucket(&key, *value) == bucket {
+            self.truth.probability()
+        } else {
+            self.truth.complement() / (self.buckets as f64 - 1.0)
+        })
+    }
+}

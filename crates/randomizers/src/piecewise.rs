@@ -1,0 +1,156 @@
+//! The piecewise mean mechanism (Wang et al. 2019) on a grid: a cell out of M, mostly from a window of w cells that moves with the value. h = e^{ε₀/2}.
+//!
+//! ```text
+//! w = ⌈M/(h+1)⌉,   the window [s, s+w) with s = xS, S = M − w, rounded without bias
+//! a cell of the window with probability (M−w)/M, all alike; else a cell outside it, all alike
+//! ratio of the two   (M−w)²/w² = e^{ε₀′} with ε₀′ ≤ ε₀: exactly the continuous mechanism at ε₀′, which is what the accountant is told
+//! E y = a s + b,   a = (M−w)/M − (w/M) w/(M−w);     decode (y − b)/(aS)
+//! ```
+//!
+//! M = 2²⁴: three bytes, ε₀′ within 5e-7 of ε₀ while ε₀ is moderate. No probability is rounded at all.
+
+use crate::coin::{below, round_up};
+use crate::domain;
+use crate::error::Error;
+use crate::estimate::{Estimate, Sum};
+use crate::random::Random;
+use crate::randomizer::Randomizer;
+use crate::wire;
+use shuffledp_accounting::{Mechanism, ScalarKind};
+
+/// M.
+const CELLS: u64 = 1 << 24;
+
+/// The piecewise mechanism.
+#[derive(Clone, Debug)]
+pub struct Piecewise {
+    mechanism: Mechanism,
+    width: u64,
+}
+
+impl Piecewise {
+    /// Numbers in [0, 1]; ε₀ from 1e-3, below which the grid is too coarse, to 28.
+    pub fn new(epsilon0: f64) -> Result<Self, Error> {
+        if !(1e-3..=28.0).contains(&epsilon0) {
+            return Err(Error::Parameter {
+                parameter: "epsilon0",
+                value: epsilon0.to_string(),
+                allowed: "[1e-3, 28] for the piecewise mechanism".into(),
+            });
+        }
+        let half = (0.5 * epsilon0).exp();
+        // Up, and one more where rounding could have been the other way.
+        let width = (CELLS as f64 / (half + 1.0) * (1.0 + 1e-14)).ceil() as u64;
+        let own = 2.0 * ((CELLS - width) as f64 / width as f64).ln();
+        Ok(Self {
+            mechanism: Mechanism::scalar(ScalarKind::Piecewise, own.min(epsilon0))?,
+            width,
+        })
+    }
+
+    /// S.
+    fn shifts(&self) -> f64 {
+        (CELLS - self.width) as f64
+    }
+
+    /// a and b of E y = a s + b.
+    fn line(&self) -> (f64, f64) {
+        let (m, w) = (CELLS as f64, self.width as f64);
+        let (inside, outside) = ((m - w) / m, w / m);
+        let slope = inside - outside * w / (m - w);
+        // Means of the window at s = 0, and of all cells but it.
+        let window = 0.5 * (w - 1.0);
+        let rest = (0.5 * m * (m - 1.0) - w * window) / (m - w);
+        (slope, inside * window + outside * rest)
+    }
+
+    fn decoded(&self, cell: u64) -> f64 {
+        let (slope, base) = self.line();
+        (cell as f64 - base) / (slope * self.shifts())
+    }
+}
+
+impl Randomizer for Piecewise {
+    type Value = f64;
+    type Tally = Sum;
+    type Estimate = Estimate;
+
+    fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    fn report_length(&self) -> usize {
+        wire::bytes(CELLS)
+    }
+
+    fn check(&self, value: &f64) -> Result<(), Error> {
+        domain::unit(*value)
+    }
+
+    fn randomise<R: Random + ?Sized>(
+        &self,
+        value: &f64,
+        random: &mut R,
+        report: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check(value)?;
+        wire::sized(report, self.report_length())?;
+        let place = value * self.shifts();
+        let shift = place.floor() as u64 + u64::from(round_up(place.fract(), random));
+        let cell = if below(CELLS, random) < CELLS - self.width {
+            shift + below(self.width, random)
+        } else {
+            // Cells outside the window: those from its beginning on are moved past its end.
+            let cell = below(CELLS - self.width, random);
+            if cell < shift {
+                cell
+            } else {
+                cell + self.width
+            }
+        };
+        wire::put(cell, report);
+        Ok(())
+    }
+
+    fn tally(&self) -> Sum {
+        Sum::default()
+    }
+
+    fn add(&self, report: &[u8], tally: &mut Sum) -> Result<(), Error> {
+        wire::sized(report, self.report_length())?;
+        tally.add(self.decoded(wire::get(report, CELLS)?));
+        Ok(())
+    }
+
+    fn estimate(&self, tally: &Sum) -> Estimate {
+        tally.mean()
+    }
+
+    /// That of the continuous mechanism on [−1, 1], t²/(h−1) + (h+3)/(3(h−1)²) at t = 2x − 1, a quarter of it on [0, 1].
+    fn variance(&self, value: &f64) -> f64 {
+        let h = (CELLS - self.width) as f64 / self.width as f64;
+        let t = 2.0 * value - 1.0;
+        0.25 * (t * t / (h - 1.0) + (h + 3.0) / (3.0 * (h - 1.0).powi(2)))
+    }
+
+    fn influence(&self) -> f64 {
+        self.decoded(CELLS - 1) - self.decoded(0)
+    }
+
+    /// At a value whose window begins at a cell.
+    fn probability(&self, value: &f64, report: &[u8]) -> Option<f64> {
+        let cell = wire::get(report, CELLS).ok()?;
+        let place = value * self.shifts();
+        let (m, w) = (CELLS as f64, self.width as f64);
+        let at = |shift: f64| {
+            let from = shift as u64;
+            if (from..from + self.width).contains(&cell) {
+                (m - w) / (m * w)
+            } else {
+                w / (m * (m - w))
+            }
+        };
+        let up = place.fract();
+        Some((1.0 - up) * at(place.floor()) + up * at(place.ceil()))
+    }
+}

@@ -1,0 +1,76 @@
+//! Where randomness comes from: ChaCha20 keyed by the operating system, or, in a simulation that says so, by a seed.
+//!
+//! The trait is sealed: a device cannot be handed a generator that does not protect it.
+
+use crate::error::Error;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A source of uniform bits.
+pub trait Random: sealed::Sealed {
+    /// 64 of them.
+    fn word(&mut self) -> u64;
+
+    /// As many bytes as fit.
+    fn fill(&mut self, bytes: &mut [u8]);
+}
+
+/// Randomness that protects people.
+#[derive(Debug)]
+pub struct Secure(ChaCha20Rng);
+
+impl Secure {
+    /// A generator of its own, keyed with 256 bits from the operating system.
+    pub fn new() -> Result<Self, Error> {
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|error| Error::NoRandomness(error.to_string()))?;
+        Ok(Self(ChaCha20Rng::from_seed(seed)))
+    }
+}
+
+/// Randomness that can be had again, for simulations: it protects nobody.
+///
+/// ```
+/// use shuffledp_randomizers::{Random, Simulated};
+/// let (mut once, mut again) = (Simulated::new(7, 0), Simulated::new(7, 0));
+/// assert_eq!(once.word(), again.word());
+/// assert_ne!(once.word(), Simulated::new(7, 1).word());
+/// ```
+#[derive(Debug)]
+pub struct Simulated(ChaCha20Rng);
+
+impl Simulated {
+    /// The stream `stream` of a seed.
+    pub fn new(seed: u64, stream: u64) -> Self {
+        let mut generator = ChaCha20Rng::seed_from_u64(seed);
+        generator.set_stream(stream);
+        Self(generator)
+    }
+}
+
+impl sealed::Sealed for Secure {}
+impl sealed::Sealed for Simulated {}
+
+impl Random for Secure {
+    fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.fill_bytes(bytes);
+    }
+}
+
+impl Random for Simulated {
+    fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.fill_bytes(bytes);
+    }
+}

@@ -1,0 +1,50 @@
+//! The one trait: a device's end and the analyzer's end of the same wire.
+
+use crate::error::Error;
+use crate::random::Random;
+use shuffledp_accounting::Mechanism;
+
+/// A local randomizer.
+pub trait Randomizer {
+    /// What a person holds.
+    type Value: ?Sized;
+    /// What a batch of reports is added up into.
+    type Tally;
+    /// What is read back.
+    type Estimate;
+
+    /// What the accountant prices. The code may be a little more private (probabilities are rounded that way), never less.
+    fn mechanism(&self) -> &Mechanism;
+
+    /// Bytes of a report, the same for every value.
+    fn report_length(&self) -> usize;
+
+    /// Whether a value is one that it is for.
+    fn check(&self, value: &Self::Value) -> Result<(), Error>;
+
+    /// Randomises a value into `report`, which has the length of a report.
+    fn randomise<R: Random + ?Sized>(
+        &self,
+        value: &Self::Value,
+        random: &mut R,
+        report: &mut [u8],
+    ) -> Result<(), Error>;
+
+    /// An empty batch.
+    fn tally(&self) -> Self::Tally;
+
+    /// Adds a report to a batch; a malformed one is refused and changes nothing.
+    fn add(&self, report: &[u8], tally: &mut Self::Tally) -> Result<(), Error>;
+
+    /// What the batch says, without bias.
+    fn estimate(&self, tally: &Self::Tally) -> Self::Estimate;
+
+    /// The variance of the estimate from one report of this value: that of n reports is the mean of these over n.
+    fn variance(&self, value: &Self::Value) -> f64;
+
+    /// The most by which one report can move the estimate of a single report.
+    fn influence(&self) -> f64;
+
+    /// The probability of a report of a value; none where a report is too large a thing to list.
+    fn probability(&self, value: &Self::Value, report: &[u8]) -> Option<f64>;
+}

@@ -1,0 +1,163 @@
+//! Subset selection (Ye, Barg 2018): a set of w of the k values, E times as likely if it contains the truth. E = e^ε₀, w = max(1, round(k/(E+1))).
+//!
+//! ```text
+//! P[contains x | x] = p = wE/(wE + k − w)          then w−1 of the others, all sets alike; else w of the others
+//! P[contains v | x] = q = p (w−1)/(k−1) + (1−p) w/(k−1)
+//! ```
+//!
+//! p is rounded down. A report is the members in rising order.
+
+use crate::coin::{Coin, below};
+use crate::domain;
+use crate::error::Error;
+use crate::estimate::{Counts, Estimate, share_variance};
+use crate::random::Random;
+use crate::randomizer::Randomizer;
+use crate::wire;
+use shuffledp_accounting::{Mechanism, OracleKind};
+
+/// Subset selection.
+#[derive(Clone, Debug)]
+pub struct SubsetSelection {
+    categories: u64,
+    size: u64,
+    mechanism: Mechanism,
+    inside: Coin,
+}
+
+impl SubsetSelection {
+    /// Of `categories` values.
+    pub fn new(categories: u64, epsilon0: f64) -> Result<Self, Error> {
+        domain::categories(categories)?;
+        domain::epsilon0(epsilon0, 100.0)?;
+        let mechanism = Mechanism::oracle(OracleKind::SubsetSelection, categories, epsilon0)?;
+        let size = match &mechanism {
+            Mechanism::Oracle(oracle) => oracle.subset_size(),
+            // The constructor makes nothing else.
+            _ => 1,
+        };
+        let weight = size as f64 * epsilon0.exp();
+        let outside = (categories - size) as f64;
+        Ok(Self {
+            categories,
+            size,
+            mechanism,
+            inside: Coin::shy(weight, outside),
+        })
+    }
+
+    fn chances(&self) -> (f64, f64) {
+        let (p, rest) = (self.inside.probability(), self.inside.complement());
+        let (w, others) = (self.size as f64, self.categories as f64 - 1.0);
+        (p, (p * (w - 1.0) + rest * w) / others)
+    }
+
+    /// The members, checked.
+    fn members(&self, report: &[u8]) -> Result<Vec<u64>, Error> {
+        wire::sized(report, self.report_length())?;
+        let members: Result<Vec<u64>, Error> = report
+            .chunks(wire::bytes(self.categories))
+            .map(|place| wire::get(place, self.categories))
+            .collect();
+        let members = members?;
+        if members.windows(2).all(|pair| pair[0] < pair[1]) {
+            Ok(members)
+        } else {
+            Err(Error::report("members do not rise"))
+        }
+    }
+}
+
+impl Randomizer for SubsetSelection {
+    type Value = u64;
+    type Tally = Counts;
+    type Estimate = Vec<Estimate>;
+
+    fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    fn report_length(&self) -> usize {
+        self.size as usize * wire::bytes(self.categories)
+    }
+
+    fn check(&self, value: &u64) -> Result<(), Error> {
+        domain::category(*value, self.categories)
+    }
+
+    fn randomise<R: Random + ?Sized>(
+        &self,
+        value: &u64,
+        random: &mut R,
+        report: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check(value)?;
+        wire::sized(report, self.report_length())?;
+        let inside = self.inside.toss(random);
+        let mut wanted = self.size - u64::from(inside);
+        let mut places = report.chunks_mut(wire::bytes(self.categories));
+        let mut send = |member: u64| {
+            if let Some(place) = places.next() {
+                wire::put(member, place);
+            }
+        };
+        // Going through the others once, each is taken with the chance that leaves all sets alike (Fan, Muller, Rezucha 1962).
+        let mut left = self.categories - 1;
+        for category in 0..self.categories {
+            if category == *value {
+                if inside {
+                    send(category);
+                }
+                continue;
+            }
+            if wanted > 0 && below(left, random) < wanted {
+                send(category);
+                wanted -= 1;
+            }
+            left -= 1;
+        }
+        Ok(())
+    }
+
+    fn tally(&self) -> Counts {
+        Counts::new(self.categories as usize)
+    }
+
+    fn add(&self, report: &[u8], tally: &mut Counts) -> Result<(), Error> {
+        for member in self.members(report)? {
+            tally.supports[member as usize] += 1;
+        }
+        tally.reports += 1;
+        Ok(())
+    }
+
+    fn estimate(&self, tally: &Counts) -> Vec<Estimate> {
+        let (p, q) = self.chances();
+        tally.shares(p, q)
+    }
+
+    fn variance(&self, _: &u64) -> f64 {
+        let (p, q) = self.chances();
+        share_variance(p, q, 1.0)
+    }
+
+    fn influence(&self) -> f64 {
+        let (p, q) = self.chances();
+        1.0 / (p - q)
+    }
+
+    fn probability(&self, value: &u64, report: &[u8]) -> Option<f64> {
+        let members = self.members(report).ok()?;
+        let choose = |n: u64, k: u64| {
+            (0..k)
+                .map(|i| (n - i) as f64 / (i + 1) as f64)
+                .product::<f64>()
+        };
+        let others = self.categories - 1;
+        Some(if members.contains(value) {
+            self.inside.probability() / choose(others, self.size - 1)
+        } else {
+            self.inside.complement() / choose(others, self.size)
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! Unary encodings: k bits of which the value's is 1, each randomised by itself (Erlingsson, Pihur, Korolova 2014; Wang et al. 2017). E = e^ε₀.
+//!
+//! | | a 1 stays 1 with p | a 0 becomes 1 with q |
+//! |---|---|---|
+//! | symmetric (basic one-time RAPPOR) | h/(h+1), h = e^{ε₀/2} | 1 − p |
+//! | optimized | 1/2 | 1/(E+1) |
+//!
+//! ε₀ = ln p(1−q)/((1−p)q): a smaller p and a larger q are more private, and so they are rounded. A report is k bits, in whole bytes; bits beyond k are 0.
+
+use crate::coin::Coin;
+use crate::domain;
+use crate::error::Error;
+use crate::estimate::{Counts, Estimate, share_variance};
+use crate::random::Random;
+use crate::randomizer::Randomizer;
+use crate::wire;
+use shuffledp_accounting::{Mechanism, OracleKind};
+
+/// A unary encoding.
+#[derive(Clone, Debug)]
+pub struct UnaryEncoding {
+    categories: u64,
+    mechanism: Mechanism,
+    /// Keeps a 1.
+    own: Coin,
+    /// Keeps a 0.
+    other: Coin,
+}
+
+impl UnaryEncoding {
+    /// The symmetric one.
+    pub fn symmetric(categories: u64, epsilon0: f64) -> Result<Self, Error> {
+        domain::categories(categories)?;
+        domain::epsilon0(epsilon0, 100.0)?;
+        let kind = OracleKind::SymmetricUnary;
+        let half = (0.5 * epsilon0).exp();
+        let own = Coin::shy(half, 1.0);
+        Ok(Self {
+            categories,
+            mechanism: Mechanism::oracle(kind, categories, epsilon0)?,
+            own,
+            other: own,
+        })
+    }
+
+    /// The optimized one.
+    pub fn optimized(categories: u64, epsilon0: f64) -> Result<Self, Error> {
+        domain::categories(categories)?;
+        domain::epsilon0(epsilon0, 100.0)?;
+        let kind = OracleKind::OptimizedUnary;
+        Ok(Self {
+            categories,
+            mechanism: Mechanism::oracle(kind, categories, epsilon0)?,
+            own: Coin::fair(),
+            other: Coin::shy(epsilon0.exp(), 1.0),
+        })
+    }
+
+    /// p and q, as the coins have them.
+    fn chances(&self) -> (f64, f64) {
+        (self.own.probability(), self.other.complement())
+    }
+
+    /// The bits of a report, the first in the lowest place.
+    fn bit(report: &[u8], category: u64) -> bool {
+        report[(category / 8) as usize] >> (category % 8) & 1 == 1
+    }
+
+    fn checked(&self, report: &[u8]) -> Result<(), Error> {
+        wire::sized(report, self.report_length())?;
+        let used = self.categories % 8;
+        let last = report.last().copied().unwrap_or_default();
+        if used != 0 && last >> used != 0 {
+            return Err(Error::report("bits beyond the last category"));
+        }
+        Ok(())
+    }
+}
+
+impl Randomizer for UnaryEncoding {
+    type Value = u64;
+    type Tally = Counts;
+    type Estimate = Vec<Estimate>;
+
+    fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    fn report_length(&self) -> usize {
+        self.categories.div_ceil(8) as usize
+    }
+
+    fn check(&self, value: &u64) -> Result<(), Error> {
+        domain::category(*value, self.categories)
+    }
+
+    fn randomise<R: Random + ?Sized>(
+        &self,
+        value: &u64,
+        random: &mut R,
+        report: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check(value)?;
+        wire::sized(report, self.report_length())?;
+        report.fill(0);
+        for category in 0..self.categories {
+            let one = if category == *value {
+                self.own.toss(random)
+            } else {
+                !self.other.toss(random)
+            };
+            report[(category / 8) as usize] |= u8::from(one) << (category % 8);
+        }
+        Ok(())
+    }
+
+    fn tally(&self) -> Counts {
+        Counts::new(self.categories as usize)
+    }
+
+    fn add(&self, report: &[u8], tally: &mut Counts) -> Result<(), Error> {
+        self.checked(report)?;
+        for (place, byte) in report.iter().enumerate() {
+            let mut left = *byte;
+            while left != 0 {
+                tally.supports[8 * place + left.trailing_zeros() as usize] += 1;
+                left &= left - 1;
+            }
+        }
+        tally.reports += 1;
+        Ok(())
+    }
+
+    fn estimate(&self, tally: &Counts) -> Vec<Estimate> {
+        let (p, q) = self.chances();
+        tally.shares(p, q)
+    }
+
+    fn variance(&self, _: &u64) -> f64 {
+        let (p, q) = self.chances();
+        share_variance(p, q, 1.0)
+    }
+
+    fn influence(&self) -> f64 {
+        let (p, q) = self.chances();
+        1.0 / (p - q)
+    }
+
+    fn probability(&self, value: &u64, report: &[u8]) -> Option<f64> {
+        self.checked(report).ok()?;
+        let (p, q) = self.chances();
+        let all = (0..self.categories).map(|category| {
+            let chance = if category == *value { p } else { q };
+            if Self::bit(report, category) {
+                chance
+            } else {
+                1.0 - chance
+            }
+        });
+        Some(all.product())
+    }
+}
