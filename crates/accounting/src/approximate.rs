@@ -87,12 +87,17 @@ pub(crate) fn epsilon(rounds: &[(&Round, u64)], delta: f64) -> Result<Named, Err
         // The events cost (1 + e^ε) times their probability: guess ε from above, twice.
         let mut guess: f64 = 1.0;
         for attempt in 0..5 {
-            let most = share * delta / (1.0 + guess.exp());
-            let Some((pure, total)) = purified(rounds, most / events)? else {
+            let price = 1.0 + guess.exp();
+            let each = share * delta / price / events;
+            // A price that overflows leaves nothing to spend: infinity times zero is no number to compare with.
+            if !(price.is_finite() && each >= Delta::SMALLEST) {
+                break;
+            }
+            let Some((pure, total)) = purified(rounds, each)? else {
                 break;
             };
-            let left = delta - (1.0 + guess.exp()) * total * (1.0 + CLOSED_FORM);
-            if left < Delta::SMALLEST {
+            let left = delta - price * total * (1.0 + CLOSED_FORM);
+            if left.is_nan() || left < Delta::SMALLEST {
                 break;
             }
             let value = pure.upper_epsilon(left)?;
@@ -163,6 +168,47 @@ pub(crate) fn local_epsilon(rounds: &[(&Round, u64)], delta: f64) -> Named {
 
 /// δ of these rounds without a shuffler, where a closed form has it; else 1.
 pub(crate) fn local_delta(rounds: &[(&Round, u64)], epsilon: f64) -> Named {
-    let value = local_mu(rounds).map_or(1.0, |mu| gdp_delta(mu, epsilon) * (1.0 + CLOSED_FORM));
-    (value.min(1.0), "local")
+    let value = match (local_mu(rounds), rounds) {
+        (Some(mu), _) => gdp_delta(mu, epsilon),
+        (None, [(round, times)]) => match round.mechanism() {
+            Mechanism::ApproximateLdp(epsilon0, delta0) => {
+                let none = *times as f64 * (-delta0.value()).ln_1p();
+                let pure = kairouz_2015::delta_pure(*times, epsilon0.value(), epsilon);
+                // 1 − (1 − δ₀)^T (1 − δ̃).
+                -none.exp_m1() + none.exp() * pure
+            }
+            _ => 1.0,
+        },
+        _ => 1.0,
+    };
+    ((value * (1.0 + CLOSED_FORM)).min(1.0), "local")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{epsilon, local_epsilon};
+    use crate::mechanism::{Domain, Mechanism};
+    use crate::round::Round;
+
+    #[test]
+    fn a_price_that_overflows_buys_nothing() {
+        // Noise so small that the clones are of no use: their price e^ε overflowed, what was left of δ was a NaN, and that passed for plenty.
+        for (users, times, delta) in [
+            (1_000_000, 10, 1e-2),
+            (1_000, 10, 1e-6),
+            (1_000, 10, 0.5),
+            (100_000, 20, 0.1),
+        ] {
+            let mechanism = Mechanism::gaussian(1.0, Domain::Ball).unwrap();
+            let round = Round::new(mechanism, users).unwrap();
+            let rounds = [(&round, times)];
+            let (value, _) = epsilon(&rounds, delta).unwrap();
+            let (local, _) = local_epsilon(&rounds, delta);
+            // At σ of half the diameter clones need billions of users: nothing beats the mechanism alone.
+            assert!(
+                value >= 0.99 * local,
+                "{users} {times} {delta}: {value} {local}"
+            );
+        }
+    }
 }

@@ -391,33 +391,42 @@ impl Table<'_> {
         }
         let (rounds, delta) = (self.rounds, self.delta);
         let each = 0.5 * delta / rounds as f64;
-        let one = account(round)?
-            .epsilon(Delta::new(each)?)?
-            .upper
-            .value
-            .value();
-        let whole = account(round)?
-            .epsilon(Delta::new(delta / rounds as f64)?)?
-            .upper
-            .value
-            .value();
+        let deep = || {
+            require(each >= Delta::SMALLEST, || {
+                "delta/(2T) of at least 1e-300".into()
+            })
+        };
+        let one_round = |delta: f64| -> Result<f64, Error> {
+            let delta = Delta::new(delta.max(Delta::SMALLEST))?;
+            Ok(account(round)?.epsilon(delta)?.upper.value.value())
+        };
+        let (one, whole) = (one_round(each)?, one_round(delta / rounds as f64)?);
         self.add(
             "one exact round + basic composition",
             Standing::Proved,
             None,
-            || Ok((dwork_2010::basic(rounds, whole), None)),
+            || {
+                deep()?;
+                Ok((dwork_2010::basic(rounds, whole), None))
+            },
         );
         self.add(
             "one exact round + dwork-2010",
             Standing::Proved,
             None,
-            || Ok((dwork_2010::advanced(rounds, one, each, delta)?, None)),
+            || {
+                deep()?;
+                Ok((dwork_2010::advanced(rounds, one, each, delta)?, None))
+            },
         );
         self.add(
             "one exact round + kairouz-2015",
             Standing::Proved,
             None,
-            || Ok((kairouz_2015::epsilon(rounds, one, each, delta)?, None)),
+            || {
+                deep()?;
+                Ok((kairouz_2015::epsilon(rounds, one, each, delta)?, None))
+            },
         );
         Ok(())
     }

@@ -132,6 +132,28 @@ impl RdpCurve {
         }
     }
 
+    /// What a curve of *lower* bounds says at an order: its value at the whole order below, where only whole ones are known (a divergence rises with its order; chords are for upper bounds). None where it says nothing.
+    ///
+    /// ```
+    /// use shuffledp_accounting::bounds::girgis_2021::shuffle_lower;
+    /// let curve = shuffle_lower(1000, 0.1);
+    /// assert_eq!(curve.from_below(1.5), None);
+    /// assert_eq!(curve.from_below(2.7), Some(curve.at(2.0)));
+    /// ```
+    pub fn from_below(&self, order: f64) -> Option<f64> {
+        let known = match self.orders {
+            Orders::Reals(_) => order,
+            Orders::Integers(_) => order.floor(),
+        };
+        let whole_from = match self.orders {
+            Orders::Reals(_) => known > 1.0,
+            Orders::Integers(_) => known >= 2.0,
+        };
+        whole_from
+            .then(|| self.at(known.min(self.largest())))
+            .filter(|value| value.is_finite())
+    }
+
     fn sum(&self, order: f64) -> f64 {
         let total: f64 = self
             .parts

@@ -77,10 +77,12 @@ fn table_2_of_shuffled_check_in() {
             .epsilon(Delta::new(1e-4).unwrap())
             .unwrap();
         let (lower, upper) = (answer.lower.value.value(), answer.upper.value.value());
+        // Outwards: half a unit of the fourth digit down, and up.
+        let unit = |value: f64| 0.5 * 10f64.powf(value.log10().floor() - 3.0);
         says(format!(
             "| {epsilon0}, {rate} | {printed} | [{}, {}] |",
-            digits(lower),
-            digits(upper)
+            digits(lower - unit(lower)),
+            digits(upper + unit(upper))
         ));
     }
 }

@@ -383,3 +383,26 @@ fn rounds_of_very_different_size_compose() {
         "{alone} {both}"
     );
 }
+
+#[test]
+fn an_approximate_guarantee_without_its_shuffler_answers_both_ways() {
+    let mechanism = Mechanism::approximate_ldp(1.0, 1e-3).unwrap();
+    let round = Round::new(mechanism, 1000).unwrap();
+    // The total variation of the local randomizer, (E−1)/(E+1), and its δ₀.
+    let (_, at_zero) = delta(&round, 0.0);
+    let truth = 1e-3 + 0.999 * 1f64.exp_m1() / (1f64.exp() + 1.0);
+    assert!((at_zero / truth - 1.0).abs() < 1e-6, "{at_zero} {truth}");
+    let (_, none) = epsilon(&round, 0.5);
+    assert!(none < 1e-9, "{none}");
+}
+
+#[test]
+fn a_share_of_the_smallest_delta_is_a_condition_not_an_error() {
+    let table = shuffledp_accounting::compare(&ldp(2.0, 1000), 2, Delta::new(1e-300).unwrap());
+    let unmet = table
+        .unwrap()
+        .into_iter()
+        .find(|entry| entry.name.contains("dwork"));
+    let words = unmet.unwrap().epsilon.unwrap_err().to_string();
+    assert_eq!(words, "delta/(2T) of at least 1e-300");
+}

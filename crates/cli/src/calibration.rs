@@ -130,7 +130,12 @@ fn table(
     found: &Calibration,
 ) -> String {
     let (flag, _) = names(solve.unknown());
-    let value = solve.printed(found.value);
+    // The library has already rounded it to where it still meets the budget.
+    let value = if solve.unknown().is_whole() {
+        solve.printed(found.value)
+    } else {
+        plain(found.value)
+    };
     let upper = rounded(found.answer.upper.value.value(), Side::Upper);
     let lower = rounded(found.answer.lower.value.value(), Side::Lower);
     let (target, delta) = (plain(target.value()), plain(delta.value()));

@@ -96,7 +96,7 @@ pub(crate) struct CurveArguments {
         help_heading = "Question"
     )]
     bounds: String,
-    /// Draws a picture into this file, .svg or .png
+    /// Draws a picture into this file, .svg or .png; bounds above 100 times the bracket are left out of it
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     plot: Option<PathBuf>,
 }
@@ -133,7 +133,10 @@ impl Bounds {
             "tightest" => Ok(Self::Tightest),
             "all" => Ok(Self::All),
             names => {
-                let names: Vec<String> = names.split(',').map(|name| name.trim().into()).collect();
+                let names: Vec<String> = names
+                    .split(',')
+                    .map(|name| name.trim().to_lowercase())
+                    .collect();
                 if names.iter().any(String::is_empty) {
                     return Err(Failure::value(
                         "--bounds",
@@ -150,7 +153,10 @@ impl Bounds {
         match self {
             Self::Tightest => false,
             Self::All => true,
-            Self::Named(names) => names.iter().any(|name| bound.contains(name.as_str())),
+            Self::Named(names) => {
+                let bound = bound.to_lowercase();
+                names.iter().any(|name| bound.contains(name.as_str()))
+            }
         }
     }
 }
@@ -235,7 +241,12 @@ impl CurveArguments {
             })?;
         }
         Ok(match self.words.format {
-            Format::Table => table(&sentence, &self.quantity(asked).1, &sheet),
+            Format::Table => table(
+                &sentence,
+                &self.quantity(asked).1,
+                &sheet,
+                question.adjacency,
+            ),
             Format::Json => self.json_object(question, asked, &sheet),
             Format::Csv => csv_lines(self.quantity(asked).0, &sheet),
         })
@@ -248,7 +259,8 @@ impl CurveArguments {
             return Err(Failure::value("--from", &self.from, "a finite number"));
         }
         if !(to.is_finite() && to > from) {
-            return Err(Failure::value("--to", &self.to, "a number above --from"));
+            let allowed = "a finite number above --from";
+            return Err(Failure::value("--to", &self.to, allowed));
         }
         let (lowest, highest, allowed) = self.over.domain();
         for (flag, text, value) in [("--from", &self.from, from), ("--to", &self.to, to)] {
@@ -267,14 +279,22 @@ impl CurveArguments {
         }
         let is_whole = self.over.turned().is_some_and(Unknown::is_whole);
         let steps = (points - 1) as f64;
+        // Six digits are enough for values that are far enough apart.
+        let apart = if self.log {
+            (to.ln() - from.ln()) / steps
+        } else {
+            (to - from) / steps / to.abs().max(from.abs())
+        };
+        let tidy = |value: f64| if apart > 1e-4 { short(value) } else { value };
         let mut all: Vec<f64> = (0..points)
             .map(|i| {
+                let part = i as f64 / steps;
                 // The ends are what was typed.
                 let value = match i {
                     0 => from,
                     _ if i == points - 1 => to,
-                    _ if self.log => short(from * (to / from).powf(i as f64 / steps)),
-                    _ => short(from + (to - from) * (i as f64 / steps)),
+                    _ if self.log => tidy((from.ln() + (to.ln() - from.ln()) * part).exp()),
+                    _ => tidy(from * (1.0 - part) + to * part),
                 };
                 if is_whole { value.round() } else { value }
             })
@@ -325,13 +345,26 @@ impl CurveArguments {
             return Ok((question, sentence));
         };
         self.words.refuse_given(turned, "what runs along")?;
-        // Both ends are looked at before anything is computed.
+        // Both ends are looked at before anything is computed; what is wrong with them is wrong with what was typed.
+        let (flag, name) = names(turned);
+        let end = |value: f64, typed: &'static str, text: &str| {
+            let words = self.words.with(turned, value);
+            let over = name.replace('_', "-");
+            let question = words.question().map_err(|failure| {
+                failure
+                    .saying(
+                        &format!("{flag} {value} is not for"),
+                        &format!("--over {over} is not for"),
+                    )
+                    .about(flag, typed, text)
+            });
+            question.map(|question| (words, question))
+        };
         let last = at.last().copied().unwrap_or_default();
-        self.words.with(turned, last).question()?;
-        let words = self.words.with(turned, at[0]);
-        let mut question = words.question()?;
+        end(last, "--to", &self.to)?;
+        let (words, mut question) = end(at[0], "--from", &self.from)?;
         let sentence = words.sentence_over(&question.query, turned);
-        question.query.remove(names(turned).1);
+        question.query.remove(name);
         Ok((question, sentence))
     }
 
@@ -356,11 +389,15 @@ impl CurveArguments {
             })
             .collect();
         let series = collect(points?);
+        if !series.iter().any(|series| series.name == OURS) {
+            let message = "no finite epsilon can be shown at any of these values: `shuffledp epsilon` says why";
+            return Err(Failure::words("--delta", message));
+        }
         if let Bounds::Named(names) = bounds {
             for name in names {
                 let known = series
                     .iter()
-                    .any(|series| series.name != OURS && series.name.contains(name));
+                    .any(|series| series.name != OURS && series.name.to_lowercase().contains(name));
                 if !known {
                     let message = format!(
                         "--bounds {name} names no bound that is about these rounds: see `shuffledp compare`"
@@ -399,6 +436,9 @@ impl CurveArguments {
             }
             (Asked::Divergence, _) => {
                 self.words.refuse_accuracy()?;
+                if question.plan.rounds().len() > 1 && !matches!(bounds, Bounds::Tightest) {
+                    return Err(one_kind());
+                }
                 let divergence = Divergence::new(&question.plan)?;
                 let mut published = Vec::new();
                 if let [(round, rounds)] = question.plan.rounds() {
@@ -411,17 +451,17 @@ impl CurveArguments {
                 }
                 Some(Box::new(move |order| {
                     let mut points = bracket(divergence.at(order), |value| value)?;
-                    points.extend(published.iter().map(|(curve, values)| {
-                        Point {
-                            name: curve.name.to_owned(),
-                            side: curve.side,
-                            standing: curve.standing,
-                            value: values
-                                .as_ref()
-                                .ok()
-                                .map(|values| values.at(order))
-                                .filter(|value| value.is_finite()),
-                        }
+                    points.extend(published.iter().map(|(curve, values)| Point {
+                        name: curve.name.to_owned(),
+                        side: curve.side,
+                        standing: curve.standing,
+                        value: match (values, curve.side) {
+                            (Err(_), _) => None,
+                            (Ok(values), Side::Upper) => {
+                                Some(values.at(order)).filter(|value| value.is_finite())
+                            }
+                            (Ok(values), Side::Lower) => values.from_below(order),
+                        },
                     }));
                     Ok(points)
                 }))
@@ -449,8 +489,7 @@ impl CurveArguments {
         }
         words.refuse_accuracy()?;
         let [(round, rounds)] = question.plan.rounds() else {
-            let message = "--bounds is about one kind of round: published bounds have no plans";
-            return Err(Failure::words("--bounds", message));
+            return Err(one_kind());
         };
         let mut points = Vec::new();
         for entry in compare_where(round, *rounds, delta, &|name| bounds.wants(name))? {
@@ -495,9 +534,15 @@ impl CurveArguments {
         let most = bracket
             .flat_map(|series| series.values.iter().flatten())
             .fold(0.0f64, |most, value| most.max(*value));
+        let others = sheet.series.iter().flat_map(|series| &series.values);
+        let left_out = if others.flatten().any(|value| *value > DWARFED * most) && most > 0.0 {
+            " (bounds above 100 times the bracket are not drawn)"
+        } else {
+            ""
+        };
         Picture {
             title,
-            subtitle: sentence.trim_end_matches('.').to_owned(),
+            subtitle: sentence.trim_end_matches('.').to_owned() + left_out,
             x: if self.log {
                 Axis::log(along)
             } else {
@@ -534,6 +579,11 @@ impl CurveArguments {
         let object = json!({ "query": query, "over": sheet.over, sheet.over.as_str(): sheet.at, "series": series });
         format!("{object}\n")
     }
+}
+
+fn one_kind() -> Failure {
+    let message = "--bounds is about one kind of round: published bounds have no plans";
+    Failure::words("--bounds", message)
 }
 
 /// Six digits: values that a person can type again.
@@ -607,7 +657,7 @@ fn collect(points: Vec<Vec<Point>>) -> Vec<Series> {
     all
 }
 
-fn table(sentence: &str, quantity: &str, sheet: &Sheet) -> String {
+fn table(sentence: &str, quantity: &str, sheet: &Sheet, adjacency: &str) -> String {
     let shown = if sheet.series.len() > WIDEST {
         2
     } else {
@@ -647,11 +697,11 @@ fn table(sentence: &str, quantity: &str, sheet: &Sheet) -> String {
     let more = match sheet.series.len() - shown {
         0 => String::new(),
         more => format!(
-            "{more} more bounds are in the picture (--plot), and in --format csv and json.\n"
+            "{more} more bounds are in --format csv and json, and in the picture (--plot) where they are below {DWARFED} times the bracket.\n"
         ),
     };
     format!(
-        "{sentence} {quantity}, over {}:\n\n{}\n\n{}.\n{more}",
+        "{sentence} {quantity}, over {}, when {adjacency}:\n\n{}\n\n{}.\n{more}",
         sheet.over,
         table.trim_fmt(),
         standings.join("; ")
@@ -665,7 +715,7 @@ fn csv_lines(name: &str, sheet: &Sheet) -> String {
     for series in &sheet.series {
         for (at, value) in sheet.at.iter().zip(&series.values) {
             let _ = writer.write_record([
-                json!(at).to_string(),
+                plain(*at),
                 value.map_or(String::new(), |value| json!(value).to_string()),
                 series.side.to_string(),
                 series

@@ -46,6 +46,35 @@ impl Failure {
         }
     }
 
+    /// The answer could not be written.
+    pub(crate) fn unwritten(error: &std::io::Error) -> Self {
+        Self {
+            flag: None,
+            value: None,
+            allowed: None,
+            message: format!("the answer cannot be written: {error}"),
+            code: NOT_COMPLETED,
+        }
+    }
+
+    /// The same with other words in its message.
+    pub(crate) fn saying(mut self, words: &str, others: &str) -> Self {
+        self.message = self.message.replacen(words, others, 1);
+        self
+    }
+
+    /// The same about the flag that was typed, where its message is about the flag that this stands for.
+    pub(crate) fn about(mut self, flag: &str, typed: &'static str, text: &str) -> Self {
+        if self.flag == Some(flag) && self.value.is_some() {
+            let value = self.value.replace(text.to_owned()).unwrap_or_default();
+            self.message =
+                self.message
+                    .replacen(&format!("{flag} {value}"), &format!("{typed} {text}"), 1);
+            self.flag = Some(typed);
+        }
+        self
+    }
+
     /// Prints it where the format says, and gives the exit code.
     pub(crate) fn report(self, format: Format) -> ExitCode {
         if format == Format::Json {

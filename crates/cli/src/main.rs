@@ -18,6 +18,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use failure::Failure;
 use shuffledp::{Delta, Epsilon};
+use std::io::Write;
 use std::process::ExitCode;
 use words::Words;
 
@@ -152,10 +153,12 @@ fn main() -> ExitCode {
     };
     let format = command.ask.format();
     match command.ask.answer() {
-        Ok(text) => {
-            print!("{text}");
-            ExitCode::SUCCESS
-        }
+        Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
+            Ok(()) => ExitCode::SUCCESS,
+            // Whoever reads has had enough: not an error.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Err(error) => Failure::unwritten(&error).report(Format::Table),
+        },
         Err(failure) => failure.report(format),
     }
 }

@@ -55,16 +55,16 @@ impl Axis {
         }
     }
 
-    /// On a logarithmic axis values are drawn in a unit that makes the least of them 1 to 10: the library takes everything below 1e-10 for 1e-10.
-    fn unit(&self, values: impl Iterator<Item = f64>) -> i32 {
-        if self.scale != Scale::Log {
-            return 0;
-        }
-        let least = values.fold(f64::INFINITY, f64::min);
-        if least.is_finite() {
-            (least.log10().floor() as i32).max(-300)
-        } else {
-            0
+    /// Values are drawn in units of a power of ten. The library takes everything below 1e-10 on a logarithmic axis for 1e-10, so there the least value is 1 to 10; on a linear axis it is the largest, where that is far from 1.
+    fn unit(&self, values: &[f64]) -> i32 {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(0.0, f64::max);
+        match self.scale {
+            Scale::Log if least.is_finite() => (least.log10().floor() as i32).max(-300),
+            Scale::Linear if most > 0.0 && !(1e-3..1e6).contains(&most) => {
+                (most.log10().floor() as i32).max(-300)
+            }
+            _ => 0,
         }
     }
 }
@@ -115,6 +115,21 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// A dash as the library takes it: in PNG it draws lines at twice the size and dashes at once.
+    fn dash(self, dash: &str) -> String {
+        let factor = match self {
+            Self::Svg => 1.0,
+            Self::Png => 2.5,
+        };
+        let parts: Vec<String> = dash
+            .split(' ')
+            .map(|part| (factor * part.parse::<f64>().unwrap_or(1.0)).to_string())
+            .collect();
+        parts.join(" ")
+    }
+}
+
 /// All values.
 pub(crate) const EVERYWHERE: (f64, f64) = (0.0, f64::INFINITY);
 
@@ -123,12 +138,16 @@ const COLOURS: [&str; 7] = [
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9",
 ];
 const DASHES: [&str; 5] = ["8 3", "2 3", "8 3 2 3", "4 2", "8 2 2 2 2 2"];
-const MARKERS: [MarkerShape; 4] = [
+const MARKERS: [MarkerShape; 6] = [
     MarkerShape::Cross,
     MarkerShape::Plus,
     MarkerShape::Triangle,
     MarkerShape::Square,
+    MarkerShape::Diamond,
+    MarkerShape::Circle,
 ];
+/// Marks over words stand beside each other.
+const BESIDE: f64 = 0.12;
 /// Decades that have room for a number each.
 const DECADES: f64 = 12.0;
 /// With more decades than this for a number, lines at each would fill the picture.
@@ -149,10 +168,12 @@ impl Picture {
             let all = sheet.series.iter().flat_map(|series| &series.values);
             all.flatten().copied()
         };
-        let (least, most) = values().fold((f64::INFINITY, 0.0f64), |(least, most), value| {
+        // A zero has no place on a logarithmic axis, and must not flatten everything else.
+        let positive = values().filter(|value| *value > 0.0);
+        let (least, most) = positive.fold((f64::INFINITY, 0.0f64), |(least, most), value| {
             (least.min(value), most.max(value))
         });
-        if least > 0.0 && most > WORTH_A_LOG * least {
+        if most > WORTH_A_LOG * least {
             Axis::log(label)
         } else {
             Axis::linear(label)
@@ -161,7 +182,7 @@ impl Picture {
 
     /// The bytes of a file.
     pub(crate) fn draw(&self, sheet: &Sheet, kind: Kind) -> Result<Vec<u8>, Failure> {
-        let scene = self.scene(sheet);
+        let scene = self.scene(sheet, kind);
         match kind {
             Kind::Svg => Ok(renumbered(&SvgBackend::default().render_scene(&scene)).into_bytes()),
             Kind::Png => PngBackend::new()
@@ -170,21 +191,35 @@ impl Picture {
         }
     }
 
-    fn scene(&self, sheet: &Sheet) -> Scene {
+    fn scene(&self, sheet: &Sheet, kind: Kind) -> Scene {
         let drawn = sheet.series.iter().filter(|s| s.look != Look::Hidden);
         let values: Vec<f64> = drawn
             .flat_map(|series| series.values.iter().filter_map(|v| self.shown(*v)))
             .collect();
-        let units = (
-            self.x.unit(sheet.at.iter().copied()),
-            self.y.unit(values.iter().copied()),
-        );
+        let units = (self.x.unit(&sheet.at), self.y.unit(&values));
         let scales = (10f64.powi(-units.0), 10f64.powi(-units.1));
         let place = |(x, y): (f64, f64)| (x * scales.0, y * scales.1);
         let mut plots = self.bands(sheet, scales);
         let mut legend = Vec::new();
-        let bands = plots.len();
+        let bands = sheet.series.iter().filter_map(|series| match series.look {
+            Look::Band(band) => Some(band + 1),
+            _ => None,
+        });
+        let bands = bands.max().unwrap_or(0);
         let (mut lines, mut marks) = (0, 0);
+        // Beside each other only where nothing else is drawn: marks on lines stay on them.
+        let marked = |series: &&Series| series.look == Look::Marks;
+        let seen = |series: &&Series| series.look != Look::Hidden;
+        let beside = if sheet
+            .series
+            .iter()
+            .filter(seen)
+            .all(|s| s.look == Look::Marks)
+        {
+            sheet.series.iter().filter(marked).count()
+        } else {
+            0
+        };
         for series in &sheet.series {
             let runs: Vec<Vec<(f64, f64)>> = self
                 .points(sheet, series)
@@ -211,19 +246,31 @@ impl Picture {
                 }
                 Look::Marks | Look::Hidden => (COLOURS[(4 + marks) % COLOURS.len()], None),
             };
+            let dash = dash.map(|dash| kind.dash(dash));
             let shape = if series.look == Look::Marks {
                 let marker = MARKERS[marks % MARKERS.len()];
+                let shift = match self.x.scale {
+                    Scale::Words(_) if beside > 1 => {
+                        BESIDE * (marks as f64 - 0.5 * (beside - 1) as f64)
+                    }
+                    _ => 0.0,
+                };
                 marks += 1;
                 let points = ScatterPlot::new()
-                    .with_data(runs.into_iter().flatten())
+                    .with_data(runs.into_iter().flatten().map(|(x, y)| (x + shift, y)))
                     .with_color(colour)
                     .with_size(4.5)
                     .with_marker(marker);
                 plots.push(Plot::Scatter(points));
                 LegendShape::Marker(marker)
             } else {
-                let style = dash.map_or(LineStyle::Solid, |dash| LineStyle::Custom(dash.into()));
+                let style = dash.clone().map_or(LineStyle::Solid, LineStyle::Custom);
                 plots.extend(runs.into_iter().map(|run| {
+                    if run.len() == 1 {
+                        // A line of one point cannot be seen.
+                        let dot = ScatterPlot::new().with_data(run).with_color(colour);
+                        return Plot::Scatter(dot.with_size(2.5));
+                    }
                     let line = LinePlot::new().with_data(run).with_color(colour);
                     Plot::Line(line.with_stroke_width(1.8).with_line_style(style.clone()))
                 }));
@@ -233,18 +280,17 @@ impl Picture {
                 label: series.label(),
                 color: colour.to_owned(),
                 shape,
-                dasharray: dash.map(str::to_owned),
+                dasharray: dash,
             });
         }
         let stride = (self.x.stride(&sheet.at), self.y.stride(&values));
         let tick = |axis: &Axis, unit: i32, stride: i32| {
             let log = axis.scale == Scale::Log;
-            TickFormat::Custom(Arc::new(move |value| {
-                if log {
-                    power(value, unit, stride)
-                } else {
-                    short(value)
-                }
+            TickFormat::Custom(Arc::new(move |value| match (log, unit) {
+                (true, _) => power(value, unit, stride),
+                (false, 0) => short(value),
+                (false, _) if value == 0.0 => "0".to_owned(),
+                (false, _) => format!("{}·10{}", short(value), raised(unit)),
             }))
         };
         let long = |entry: &LegendEntry| entry.label.chars().count() > HALF_WIDTH;
@@ -320,32 +366,37 @@ impl Picture {
         runs
     }
 
-    /// The areas between the ends of each band.
+    /// The areas between the ends of each band, in unbroken runs.
     fn bands(&self, sheet: &Sheet, (x, y): (f64, f64)) -> Vec<Plot> {
         let end = |band: usize, side: Side| {
             let mut all = sheet.series.iter();
             all.find(|series| series.look == Look::Band(band) && series.side == side)
         };
-        (0..sheet.series.len())
-            .filter_map(|band| {
-                let (upper, lower) = (end(band, Side::Upper)?, end(band, Side::Lower)?);
-                let both: Vec<(f64, f64, f64)> = sheet
-                    .at
-                    .iter()
-                    .zip(upper.values.iter().zip(&lower.values))
-                    .filter_map(|(at, (upper, lower))| {
-                        Some((*at, self.shown(*lower)?, self.shown(*upper)?))
-                    })
-                    .collect();
+        let mut areas = Vec::new();
+        for band in 0..sheet.series.len() {
+            let (Some(upper), Some(lower)) = (end(band, Side::Upper), end(band, Side::Lower))
+            else {
+                continue;
+            };
+            let mut runs = vec![Vec::new()];
+            for (row, at) in sheet.at.iter().enumerate() {
+                let (low, high) = (self.shown(lower.values[row]), self.shown(upper.values[row]));
+                match (low, high, runs.last_mut()) {
+                    (Some(low), Some(high), Some(run)) => run.push((x * at, y * low, y * high)),
+                    _ => runs.push(Vec::new()),
+                }
+            }
+            for run in runs.iter().filter(|run| run.len() > 1) {
                 let area = BandPlot::new(
-                    both.iter().map(|point| x * point.0),
-                    both.iter().map(|point| y * point.1),
-                    both.iter().map(|point| y * point.2),
+                    run.iter().map(|point| point.0),
+                    run.iter().map(|point| point.1),
+                    run.iter().map(|point| point.2),
                 );
                 let colour = COLOURS[band % COLOURS.len()];
-                Some(Plot::Band(area.with_color(colour).with_opacity(0.22)))
-            })
-            .collect()
+                areas.push(Plot::Band(area.with_color(colour).with_opacity(0.22)));
+            }
+        }
+        areas
     }
 }
 
@@ -381,7 +432,17 @@ fn power(value: f64, unit: i32, stride: i32) -> String {
     if (-2..4).contains(&exponent) {
         return short(mantissa * 10f64.powi(exponent));
     }
-    let raised: String = format!("{exponent}")
+    let raised = raised(exponent);
+    if (mantissa - 1.0).abs() < 1e-6 {
+        format!("10{raised}")
+    } else {
+        format!("{}·10{raised}", short(mantissa))
+    }
+}
+
+/// An exponent.
+fn raised(exponent: i32) -> String {
+    format!("{exponent}")
         .chars()
         .map(|digit| match digit {
             '-' => '⁻',
@@ -390,12 +451,7 @@ fn power(value: f64, unit: i32, stride: i32) -> String {
             '3' => '³',
             digit => char::from_u32('⁰' as u32 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
         })
-        .collect();
-    if (mantissa - 1.0).abs() < 1e-6 {
-        format!("10{raised}")
-    } else {
-        format!("{}·10{raised}", short(mantissa))
-    }
+        .collect()
 }
 
 /// As few digits as say it.

@@ -10,6 +10,7 @@ mod shuffled_check_in;
 mod subsampled_shuffle_rdp;
 
 use crate::failure::Failure;
+use crate::number::rounded_to;
 use crate::plot::{Kind, Picture};
 use crate::progress::Progress;
 use crate::series::{Look, Series, Sheet};
@@ -183,7 +184,7 @@ fn heading(exhibit: &Exhibit) -> String {
 
 /// The page that lists all of them.
 fn index(all: &[Exhibit]) -> String {
-    let mut page = "# The papers, reproduced\n\nEvery table and figure about accounting of the five papers that this project started from, made anew by `shuffledp reproduce all`: each with its numbers (CSV), a picture (SVG) and a note on what the paper prints, what the same formula gives here, and what is right today. What the papers got wrong, with evidence: [errata](../docs/errata.md).\n".to_owned();
+    let mut page = "# The papers, reproduced\n\nEvery table and figure of the five papers that this project started from that is about accounting alone, and the epsilon axis of one about learning, made anew by `shuffledp reproduce all`: each with its numbers (CSV), a picture (SVG) and a note on what the paper prints, what the same formula gives here, and what is right today. What the papers got wrong, with evidence: [errata](../docs/errata.md).\n".to_owned();
     for (paper, claim) in PAPERS {
         page += &format!("\n## {paper}\n\n{claim}.\n\n| | |\n|---|---|\n");
         for exhibit in all.iter().filter(|exhibit| exhibit.paper() == paper) {
@@ -227,6 +228,15 @@ fn digits(value: f64) -> String {
     } else {
         format!("{value:.3e}")
     }
+}
+
+/// A bracket to four digits, rounded outwards.
+fn between(lower: f64, upper: f64) -> String {
+    let (low, high) = (
+        rounded_to(4, lower, Side::Lower),
+        rounded_to(4, upper, Side::Upper),
+    );
+    format!("[{low}, {high}]")
 }
 
 /// Values equally spaced, or in their logarithm.

@@ -66,8 +66,10 @@ impl Sheet {
             let mut fields = vec![plain(*at)];
             fields.extend(self.series.iter().map(|series| {
                 let value = series.values[row];
-                value.map_or(String::new(), |value| {
-                    rounded_to(DIGITS, value, series.side)
+                value.map_or(String::new(), |value| match series.standing {
+                    Some(_) => rounded_to(DIGITS, value, series.side),
+                    // Printed by somebody: as it stands.
+                    None => plain(value),
                 })
             }));
             let _ = writer.write_record(&fields);

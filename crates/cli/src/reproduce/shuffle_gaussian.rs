@@ -1,8 +1,8 @@
 //! *Shuffle Gaussian mechanism for differential privacy*.
 
 use super::{
-    Exhibit, Shown, band, converted, digits, epsilon, gaussian_on_the_interval, line, markdown,
-    printed, whole,
+    Exhibit, Shown, band, between, converted, digits, epsilon, gaussian_on_the_interval, line,
+    markdown, printed, whole,
 };
 use crate::failure::Failure;
 use crate::plot::{Axis, EVERYWHERE, Picture};
@@ -94,7 +94,7 @@ fn table_1() -> Result<Shown, Failure> {
                 format!("{:.5}", OURS[row]),
                 format!("{:.5}", cell(3, row)),
                 digits(cell(2, row)),
-                format!("[{}, {}]", digits(below), digits(upper)),
+                between(below, upper),
                 format!("{:.0}", OURS[row] / upper),
             ]
         })
@@ -186,7 +186,7 @@ fn figure_1a() -> Result<Shown, Failure> {
                         / sheet.series[0].values.last().copied().flatten().unwrap_or(f64::NAN)
                 ),
             ),
-            "Certified and conjectured nearly coincide at σ = 9.48, where the blanket of an interval costs about 5 %.".to_owned(),
+            "The band is 5 % wide: what the blanket of an interval costs at σ = 9.48. Theorem 1 with every order is above it, by its conversion from Rényi divergences: 2.2 times at T = 1, 11 % at T = 100 and 7 % at T = 10,000.".to_owned(),
         ],
         sheet,
     })

@@ -1,8 +1,8 @@
 //! *Shuffled check-in: privacy amplification towards practical distributed learning*.
 
 use super::{
-    Exhibit, Shown, any_ldp, band, converted, digits, epsilon, gaussian_on_the_interval, line,
-    markdown, printed, whole,
+    Exhibit, Shown, any_ldp, band, between, converted, digits, epsilon, gaussian_on_the_interval,
+    line, markdown, printed, whole,
 };
 use crate::failure::Failure;
 use crate::plot::{Axis, EVERYWHERE, Picture};
@@ -129,7 +129,7 @@ fn table_2() -> Result<Shown, Failure> {
             .iter()
             .filter_map(|value| value.parse::<f64>().ok())
             .fold(f64::INFINITY, f64::min);
-        cells.push(format!("[{}, {}]", digits(end(1)), digits(end(0))));
+        cells.push(between(end(1), end(0)));
         cells.push(digits(best / end(0)));
         rows.push(cells);
     }
@@ -164,7 +164,7 @@ fn table_2() -> Result<Shown, Failure> {
         text: vec![
             table,
             "Eleven of the twelve printed numbers are met to their last digit, cut off rather than rounded. How: the closed form for shuffling needs 16 E ln(2/δ₁) check-ins, over a thousand, and a round has 10 or 100, so there is **no amplification by shuffling in this table**; δ₁ is left out; \"δ₀ = 1/δ²\" is δ² = 1e-8; the conversion takes whole orders without a cap (up to 771). The number of check-ins that the baseline fixes is not printed: 169 and 38 fit its column. The twelfth, 0.024, is 0.0024 with a digit lost.".to_owned(),
-            "All three columns rest on Lemma 1, which is false (see the errata): with δ > 0 a Rényi divergence can be infinite. The least number of each of the first two rows is below what 3-ary randomized response attains, so it is no guarantee; in the last two rows certified accounting is three and two times better.".to_owned(),
+            "All three columns rest on Lemma 1, which is false (see the errata): with δ > 0 a Rényi divergence can be infinite. The least number of each of the first two rows is below what 3-ary randomized response attains, so it is no guarantee; in the last two rows certified accounting is 3.0 and 1.7 times better.".to_owned(),
         ],
     })
 }
@@ -197,13 +197,13 @@ fn figure_3() -> Result<Shown, Failure> {
         |t| converted(&curve, t, DELTA),
     ));
     series.push(line(
-        "equation 8, orders up to 30 (red)",
+        "equation 8, orders up to 30",
         Standing::Conjectured,
         &at,
         |t| converted(&capped, t, DELTA),
     ));
     series.push(line(
-        "approximate DP through Lemma 1 (blue)",
+        "approximate DP through Lemma 1",
         Standing::Refuted,
         &at,
         |t| converted(lemma.as_ref().map_err(Clone::clone)?, t, DELTA),
@@ -223,7 +223,7 @@ fn figure_3() -> Result<Shown, Failure> {
         },
         settings: format!("n = 10,000, delta = delta_1 = 1e-4, delta_0 = 1e-8 as in Table 2. The paper prints neither sigma nor the numbers of rounds; sigma = {sigma} is (2, 1e-8)-LDP by the classical formula."),
         text: vec![
-            "The paper plots a lower bound on a Rényi divergence, converted to ε (red), below an (ε, δ) guarantee put through Lemma 1 (blue), and leaves the gap open. Neither is what it seems: converting a lower bound on a divergence gives no lower bound on ε (what an adversary attains, the lower edge of the band, is smaller), and Lemma 1 is false. The certified band closes the gap for numbers in an interval.".to_owned(),
+            "The paper plots a lower bound on a Rényi divergence (equation 8, with whatever orders it could enumerate), converted to ε, in red, below an (ε, δ) guarantee put through Lemma 1, in blue, and leaves the gap open. Neither is what it seems: converting a lower bound on a divergence gives no lower bound on ε (what an adversary attains, the lower edge of the band, is smaller), and Lemma 1 is false. For numbers in an interval the certified band leaves a gap of 16 %.".to_owned(),
         ],
     })
 }
@@ -242,13 +242,13 @@ fn figure_5() -> Result<Shown, Failure> {
         .capped(1024.0);
     let series = vec![
         line(
-            "a sample of fixed size, wang-2019 (blue)",
+            "a sample of fixed size, wang-2019",
             Standing::Proved,
             &at,
             |t| converted(&fixed, t, AT),
         ),
         line(
-            "Theorem 4: distributed check-in (red)",
+            "Theorem 4: distributed check-in",
             Standing::Proved,
             &at,
             |t| converted(&theorem, t, AT),
