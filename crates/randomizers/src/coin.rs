@@ -45,12 +45,12 @@ impl Coin {
         Self { threshold: 1 << 63 }
     }
 
-    /// P[heads], to the precision of a double.
+    /// The probability of heads, to the precision of a double.
     pub fn probability(self) -> f64 {
         self.threshold as f64 / 2f64.powi(64)
     }
 
-    /// P[tails], without cancellation.
+    /// The probability of tails, without cancellation.
     pub fn complement(self) -> f64 {
         self.threshold.wrapping_neg() as f64 / 2f64.powi(64)
     }
