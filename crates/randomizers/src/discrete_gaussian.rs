@@ -8,13 +8,10 @@
 //!
 //! The accountant is told that it is (ε₀, δ₀)-LDP, with δ₀ as asked for and the least ε₀ that the sum gives. A report is eight bytes.
 
-use crate::coin::round_up;
-use crate::domain;
 use crate::error::Error;
-use crate::estimate::{Estimate, Sum};
 use crate::noise;
+use crate::number::{Noise, Number, level, level_variance, over_levels};
 use crate::random::Random;
-use crate::randomizer::Randomizer;
 use crate::wire;
 use shuffledp_accounting::Mechanism;
 
@@ -22,8 +19,11 @@ use shuffledp_accounting::Mechanism;
 const SCALE: u64 = 1024;
 
 /// Discrete Gaussian noise on numbers in [0, 1].
+pub type DiscreteGaussian = Number<Integers>;
+
+/// How it draws and what it stands for.
 #[derive(Clone, Debug)]
-pub struct DiscreteGaussian {
+pub struct Integers {
     mechanism: Mechanism,
     levels: u64,
 }
@@ -53,10 +53,10 @@ impl DiscreteGaussian {
                 low = middle;
             }
         }
-        Ok(Self {
+        Ok(Self(Integers {
             mechanism: Mechanism::approximate_ldp(high, delta0)?,
             levels,
-        })
+        }))
     }
 }
 
@@ -76,11 +76,7 @@ fn profile(levels: u64, epsilon0: f64) -> f64 {
     total * (1.0 + 1e-10)
 }
 
-impl Randomizer for DiscreteGaussian {
-    type Value = f64;
-    type Tally = Sum;
-    type Estimate = Estimate;
-
+impl Noise for Integers {
     fn mechanism(&self) -> &Mechanism {
         &self.mechanism
     }
@@ -89,42 +85,18 @@ impl Randomizer for DiscreteGaussian {
         8
     }
 
-    fn check(&self, value: &f64) -> Result<(), Error> {
-        domain::unit(*value)
-    }
-
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &f64,
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
-        let place = value * self.levels as f64;
-        let level = place.floor() as i64 + i64::from(round_up(place.fract(), random));
-        let sent = level + noise::discrete_gaussian(SCALE, random);
+    fn draw<R: Random + ?Sized>(&self, value: f64, random: &mut R, report: &mut [u8]) {
+        let sent = level(value, self.levels, random) + noise::discrete_gaussian(SCALE, random);
         report.copy_from_slice(&sent.to_le_bytes());
-        Ok(())
     }
 
-    fn tally(&self) -> Sum {
-        Sum::default()
+    fn decode(&self, report: &[u8]) -> Result<f64, Error> {
+        Ok(wire::integer(report)? as f64 / self.levels as f64)
     }
 
-    fn add(&self, report: &[u8], tally: &mut Sum) -> Result<(), Error> {
-        tally.add(wire::integer(report)? as f64 / self.levels as f64);
-        Ok(())
-    }
-
-    fn estimate(&self, tally: &Sum) -> Estimate {
-        tally.mean()
-    }
-
-    fn variance(&self, value: &f64) -> f64 {
+    fn variance(&self, value: f64) -> f64 {
         let levels = self.levels as f64;
-        let part = (value * levels).fract();
-        ((SCALE * SCALE) as f64 + part * (1.0 - part)) / (levels * levels)
+        ((SCALE * SCALE) as f64 + level_variance(value, self.levels)) / (levels * levels)
     }
 
     /// Unbounded: one report may be anything.
@@ -132,14 +104,12 @@ impl Randomizer for DiscreteGaussian {
         f64::INFINITY
     }
 
-    fn probability(&self, value: &f64, report: &[u8]) -> Option<f64> {
+    fn probability(&self, value: f64, report: &[u8]) -> Option<f64> {
         let sent = wire::integer(report).ok()? as f64;
         let s = SCALE as f64;
-        let place = value * self.levels as f64;
         let at = |level: f64| {
             (-0.5 * ((sent - level) / s).powi(2)).exp() / (s * (2.0 * std::f64::consts::PI).sqrt())
         };
-        let up = place.fract();
-        Some((1.0 - up) * at(place.floor()) + up * at(place.ceil()))
+        Some(over_levels(value, self.levels, at))
     }
 }

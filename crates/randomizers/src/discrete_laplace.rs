@@ -7,13 +7,11 @@
 //!
 //! With k levels by name ([`DiscreteLaplace::new`]), or as Laplace noise on [0, 1] ([`DiscreteLaplace::fine`]) with 4097 levels, where rounding to a level adds nothing that can be noticed. The accountant is told of the integer mechanism at ε₀′ in both cases. A report is eight bytes.
 
-use crate::coin::round_up;
 use crate::domain;
 use crate::error::Error;
-use crate::estimate::{Estimate, Sum};
 use crate::noise;
+use crate::number::{Noise, Number, level, level_variance, over_levels};
 use crate::random::Random;
-use crate::randomizer::Randomizer;
 use crate::wire;
 use shuffledp_accounting::Mechanism;
 
@@ -21,8 +19,11 @@ use shuffledp_accounting::Mechanism;
 const UNIT: u64 = 1 << 32;
 
 /// Laplace noise on a grid.
+pub type DiscreteLaplace = Number<GridLaplace>;
+
+/// How it draws and what it stands for.
 #[derive(Clone, Debug)]
-pub struct DiscreteLaplace {
+pub struct GridLaplace {
     levels: u64,
     mechanism: Mechanism,
     rate: u64,
@@ -45,28 +46,27 @@ impl DiscreteLaplace {
             });
         }
         let own = (rate / UNIT as f64 * steps).min(epsilon0);
-        Ok(Self {
+        Ok(Self(GridLaplace {
             levels,
             mechanism: Mechanism::discrete_laplace(levels, own)?,
             rate: rate as u64,
-        })
+        }))
     }
 
     /// As fine as Laplace noise on [0, 1] needs.
     pub fn fine(epsilon0: f64) -> Result<Self, Error> {
         Self::new(Self::FINE, epsilon0)
     }
+}
 
-    fn steps(&self) -> f64 {
-        (self.levels - 1) as f64
+impl GridLaplace {
+    /// k − 1.
+    fn steps(&self) -> u64 {
+        self.levels - 1
     }
 }
 
-impl Randomizer for DiscreteLaplace {
-    type Value = f64;
-    type Tally = Sum;
-    type Estimate = Estimate;
-
+impl Noise for GridLaplace {
     fn mechanism(&self) -> &Mechanism {
         &self.mechanism
     }
@@ -75,44 +75,21 @@ impl Randomizer for DiscreteLaplace {
         8
     }
 
-    fn check(&self, value: &f64) -> Result<(), Error> {
-        domain::unit(*value)
-    }
-
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &f64,
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
-        let place = value * self.steps();
-        let level = place.floor() as i64 + i64::from(round_up(place.fract(), random));
+    fn draw<R: Random + ?Sized>(&self, value: f64, random: &mut R, report: &mut [u8]) {
+        let level = level(value, self.steps(), random);
         let noise = noise::two_sided(self.rate, UNIT, random);
         report.copy_from_slice(&level.saturating_add(noise).to_le_bytes());
-        Ok(())
     }
 
-    fn tally(&self) -> Sum {
-        Sum::default()
+    fn decode(&self, report: &[u8]) -> Result<f64, Error> {
+        Ok(wire::integer(report)? as f64 / self.steps() as f64)
     }
 
-    fn add(&self, report: &[u8], tally: &mut Sum) -> Result<(), Error> {
-        tally.add(wire::integer(report)? as f64 / self.steps());
-        Ok(())
-    }
-
-    fn estimate(&self, tally: &Sum) -> Estimate {
-        tally.mean()
-    }
-
-    fn variance(&self, value: &f64) -> f64 {
+    fn variance(&self, value: f64) -> f64 {
         let rate = self.rate as f64 / UNIT as f64;
         // 2α/(1−α)² without cancellation; and the rounding to a level.
         let noise = 0.5 / (0.5 * rate).sinh().powi(2);
-        let part = (value * self.steps()).fract();
-        (noise + part * (1.0 - part)) / self.steps().powi(2)
+        (noise + level_variance(value, self.steps())) / (self.steps() as f64).powi(2)
     }
 
     /// Unbounded: one report may be anything.
@@ -120,12 +97,10 @@ impl Randomizer for DiscreteLaplace {
         f64::INFINITY
     }
 
-    fn probability(&self, value: &f64, report: &[u8]) -> Option<f64> {
+    fn probability(&self, value: f64, report: &[u8]) -> Option<f64> {
         let sent = wire::integer(report).ok()? as f64;
         let rate = self.rate as f64 / UNIT as f64;
-        let place = value * self.steps();
         let at = |level: f64| (0.5 * rate).tanh() * (-rate * (sent - level).abs()).exp();
-        let up = place.fract();
-        Some((1.0 - up) * at(place.floor()) + up * at(place.ceil()))
+        Some(over_levels(value, self.steps(), at))
     }
 }

@@ -9,15 +9,17 @@
 use crate::coin::{Coin, round_up};
 use crate::domain;
 use crate::error::Error;
-use crate::estimate::{Estimate, Sum};
+use crate::number::{Noise, Number};
 use crate::random::Random;
-use crate::randomizer::Randomizer;
 use crate::wire;
 use shuffledp_accounting::{Mechanism, ScalarKind};
 
 /// The one-bit mean.
+pub type Duchi = Number<Bit>;
+
+/// How it draws and what it stands for.
 #[derive(Clone, Debug)]
-pub struct Duchi {
+pub struct Bit {
     mechanism: Mechanism,
     truth: Coin,
 }
@@ -26,12 +28,14 @@ impl Duchi {
     /// Numbers in [0, 1].
     pub fn new(epsilon0: f64) -> Result<Self, Error> {
         domain::epsilon0(epsilon0, 100.0)?;
-        Ok(Self {
+        Ok(Self(Bit {
             mechanism: Mechanism::scalar(ScalarKind::Duchi, epsilon0)?,
             truth: Coin::shy(epsilon0.exp(), 1.0),
-        })
+        }))
     }
+}
 
+impl Bit {
     /// What a bit stands for.
     fn decoded(&self, bit: u64) -> f64 {
         let (p, q) = (self.truth.probability(), self.truth.complement());
@@ -39,11 +43,7 @@ impl Duchi {
     }
 }
 
-impl Randomizer for Duchi {
-    type Value = f64;
-    type Tally = Sum;
-    type Estimate = Estimate;
-
+impl Noise for Bit {
     fn mechanism(&self) -> &Mechanism {
         &self.mechanism
     }
@@ -52,39 +52,18 @@ impl Randomizer for Duchi {
         1
     }
 
-    fn check(&self, value: &f64) -> Result<(), Error> {
-        domain::unit(*value)
-    }
-
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &f64,
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
-        let bit = round_up(*value, random);
+    fn draw<R: Random + ?Sized>(&self, value: f64, random: &mut R, report: &mut [u8]) {
+        let bit = round_up(value, random);
         let sent = bit == self.truth.toss(random);
         wire::put(u64::from(sent), report);
-        Ok(())
     }
 
-    fn tally(&self) -> Sum {
-        Sum::default()
-    }
-
-    fn add(&self, report: &[u8], tally: &mut Sum) -> Result<(), Error> {
+    fn decode(&self, report: &[u8]) -> Result<f64, Error> {
         wire::sized(report, 1)?;
-        tally.add(self.decoded(wire::get(report, 2)?));
-        Ok(())
+        Ok(self.decoded(wire::get(report, 2)?))
     }
 
-    fn estimate(&self, tally: &Sum) -> Estimate {
-        tally.mean()
-    }
-
-    fn variance(&self, value: &f64) -> f64 {
+    fn variance(&self, value: f64) -> f64 {
         let half = 0.5 * (self.decoded(1) - self.decoded(0));
         half * half - (value - 0.5).powi(2)
     }
@@ -93,7 +72,7 @@ impl Randomizer for Duchi {
         self.decoded(1) - self.decoded(0)
     }
 
-    fn probability(&self, value: &f64, report: &[u8]) -> Option<f64> {
+    fn probability(&self, value: f64, report: &[u8]) -> Option<f64> {
         let bit = wire::get(report, 2).ok()?;
         let (p, q) = (self.truth.probability(), self.truth.complement());
         let one = value * p + (1.0 - value) * q;

@@ -6,13 +6,10 @@
 //!
 //! ⌊X + 2¹⁶N⌋ is computed from X + 2¹⁶N, so whatever holds of continuous Gaussian noise with this σ on [0, 1] holds of the report: that is what the accountant is told. N is never a floating-point number. A report is eight bytes.
 
-use crate::coin::round_up;
-use crate::domain;
 use crate::error::Error;
-use crate::estimate::{Estimate, Sum};
 use crate::noise;
+use crate::number::{Noise, Number, level, level_variance};
 use crate::random::Random;
-use crate::randomizer::Randomizer;
 use crate::wire;
 use shuffledp_accounting::{Domain, Mechanism};
 
@@ -20,11 +17,13 @@ use shuffledp_accounting::{Domain, Mechanism};
 const BITS: u32 = 16;
 
 /// Gaussian noise on numbers in [0, 1].
+pub type Gaussian = Number<GridGaussian>;
+
+/// How it draws and what it stands for.
 #[derive(Clone, Debug)]
-pub struct Gaussian {
+pub struct GridGaussian {
     mechanism: Mechanism,
     levels: u64,
-    sigma: f64,
 }
 
 impl Gaussian {
@@ -37,19 +36,14 @@ impl Gaussian {
                 allowed: "[0.15, 100] for a device".into(),
             });
         }
-        Ok(Self {
+        Ok(Self(GridGaussian {
             mechanism: Mechanism::gaussian(sigma, Domain::Interval)?,
             levels: (2f64.powi(BITS as i32) / sigma * (1.0 - 1e-14)).floor() as u64,
-            sigma,
-        })
+        }))
     }
 }
 
-impl Randomizer for Gaussian {
-    type Value = f64;
-    type Tally = Sum;
-    type Estimate = Estimate;
-
+impl Noise for GridGaussian {
     fn mechanism(&self) -> &Mechanism {
         &self.mechanism
     }
@@ -58,45 +52,21 @@ impl Randomizer for Gaussian {
         8
     }
 
-    fn check(&self, value: &f64) -> Result<(), Error> {
-        domain::unit(*value)
-    }
-
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &f64,
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
-        let place = value * self.levels as f64;
-        let level = place.floor() as i64 + i64::from(round_up(place.fract(), random));
-        let sent = level + noise::normal(BITS, random);
+    fn draw<R: Random + ?Sized>(&self, value: f64, random: &mut R, report: &mut [u8]) {
+        let sent = level(value, self.levels, random) + noise::normal(BITS, random);
         report.copy_from_slice(&sent.to_le_bytes());
-        Ok(())
     }
 
-    fn tally(&self) -> Sum {
-        Sum::default()
-    }
-
-    fn add(&self, report: &[u8], tally: &mut Sum) -> Result<(), Error> {
+    fn decode(&self, report: &[u8]) -> Result<f64, Error> {
         // The middle of the cell that the noise was cut to.
-        tally.add((wire::integer(report)? as f64 + 0.5) / self.levels as f64);
-        Ok(())
-    }
-
-    fn estimate(&self, tally: &Sum) -> Estimate {
-        tally.mean()
+        Ok((wire::integer(report)? as f64 + 0.5) / self.levels as f64)
     }
 
     /// σ², a little more for the grid.
-    fn variance(&self, value: &f64) -> f64 {
+    fn variance(&self, value: f64) -> f64 {
         let levels = self.levels as f64;
-        let part = (value * levels).fract();
         let noise = 2f64.powi(2 * BITS as i32) + 1.0 / 12.0;
-        (noise + part * (1.0 - part)) / (levels * levels)
+        (noise + level_variance(value, self.levels)) / (levels * levels)
     }
 
     /// Unbounded: one report may be anything.
@@ -105,14 +75,7 @@ impl Randomizer for Gaussian {
     }
 
     /// Not listed: σ/2¹⁶ is a fine grid.
-    fn probability(&self, _: &f64, _: &[u8]) -> Option<f64> {
+    fn probability(&self, _: f64, _: &[u8]) -> Option<f64> {
         None
-    }
-}
-
-impl Gaussian {
-    /// σ.
-    pub fn sigma(&self) -> f64 {
-        self.sigma
     }
 }

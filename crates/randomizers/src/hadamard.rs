@@ -115,14 +115,7 @@ impl Randomizer for HadamardResponse {
         domain::category(*value, self.categories)
     }
 
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &u64,
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
+    fn draw<R: Random + ?Sized>(&self, value: &u64, random: &mut R, report: &mut [u8]) {
         let (block, _) = self.place(*value);
         let position = if self.inside.toss(random) {
             // Half of the block's positions are the value's.
@@ -141,7 +134,6 @@ impl Randomizer for HadamardResponse {
             }
         };
         wire::put(position, report);
-        Ok(())
     }
 
     fn tally(&self) -> Counts {

@@ -7,13 +7,11 @@
 //! Both are ε₀-LDP and the report says which was used, so the pair is. The accountant has no law of its own for the mixture and is told "any ε₀-LDP randomizer". A report is which of the two, and its report, in four bytes.
 
 use crate::coin::Coin;
-use crate::domain;
-use crate::duchi::Duchi;
+use crate::duchi::{Bit, Duchi};
 use crate::error::Error;
-use crate::estimate::{Estimate, Sum};
-use crate::piecewise::Piecewise;
+use crate::number::{Noise, Number};
+use crate::piecewise::{Cells, Piecewise};
 use crate::random::Random;
-use crate::randomizer::Randomizer;
 use crate::wire;
 use shuffledp_accounting::Mechanism;
 
@@ -24,12 +22,15 @@ const BIT: u8 = 0;
 const CELL: u8 = 1;
 
 /// The hybrid mechanism.
+pub type Hybrid = Number<Either>;
+
+/// How it draws and what it stands for.
 #[derive(Clone, Debug)]
-pub struct Hybrid {
+pub struct Either {
     mechanism: Mechanism,
-    bit: Duchi,
+    bit: Bit,
     /// The other one, and how often it is used.
-    cell: Option<(Piecewise, Coin)>,
+    cell: Option<(Cells, Coin)>,
 }
 
 impl Hybrid {
@@ -38,23 +39,19 @@ impl Hybrid {
         let cell = if epsilon0 > QUIET {
             let rare = (-0.5 * epsilon0).exp();
             let coin = Coin::shy(1.0 - rare, rare);
-            Some((Piecewise::new(epsilon0)?, coin))
+            Some((Piecewise::new(epsilon0)?.0, coin))
         } else {
             None
         };
-        Ok(Self {
+        Ok(Self(Either {
             mechanism: Mechanism::ldp(epsilon0)?,
-            bit: Duchi::new(epsilon0)?,
+            bit: Duchi::new(epsilon0)?.0,
             cell,
-        })
+        }))
     }
 }
 
-impl Randomizer for Hybrid {
-    type Value = f64;
-    type Tally = Sum;
-    type Estimate = Estimate;
-
+impl Noise for Either {
     fn mechanism(&self) -> &Mechanism {
         &self.mechanism
     }
@@ -63,53 +60,34 @@ impl Randomizer for Hybrid {
         4
     }
 
-    fn check(&self, value: &f64) -> Result<(), Error> {
-        domain::unit(*value)
-    }
-
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &f64,
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
+    fn draw<R: Random + ?Sized>(&self, value: f64, random: &mut R, report: &mut [u8]) {
         report.fill(0);
         match &self.cell {
-            Some((piecewise, coin)) if coin.toss(random) => {
+            Some((cells, coin)) if coin.toss(random) => {
                 report[0] = CELL;
-                piecewise.randomise(value, random, &mut report[1..])
+                cells.draw(value, random, &mut report[1..]);
             }
             _ => {
                 report[0] = BIT;
-                self.bit.randomise(value, random, &mut report[1..2])
+                self.bit.draw(value, random, &mut report[1..2]);
             }
         }
     }
 
-    fn tally(&self) -> Sum {
-        Sum::default()
-    }
-
-    fn add(&self, report: &[u8], tally: &mut Sum) -> Result<(), Error> {
+    fn decode(&self, report: &[u8]) -> Result<f64, Error> {
         wire::sized(report, self.report_length())?;
         match (report[0], &self.cell) {
-            (BIT, _) if report[2..] == [0, 0] => self.bit.add(&report[1..2], tally),
-            (CELL, Some((piecewise, _))) => piecewise.add(&report[1..], tally),
+            (BIT, _) if report[2..] == [0, 0] => self.bit.decode(&report[1..2]),
+            (CELL, Some((cells, _))) => cells.decode(&report[1..]),
             _ => Err(Error::report("neither a bit nor a cell")),
         }
     }
 
-    fn estimate(&self, tally: &Sum) -> Estimate {
-        tally.mean()
-    }
-
-    fn variance(&self, value: &f64) -> f64 {
+    fn variance(&self, value: f64) -> f64 {
         let bit = self.bit.variance(value);
         match &self.cell {
-            Some((piecewise, coin)) => {
-                coin.probability() * piecewise.variance(value) + coin.complement() * bit
+            Some((cells, coin)) => {
+                coin.probability() * cells.variance(value) + coin.complement() * bit
             }
             None => bit,
         }
@@ -120,7 +98,7 @@ impl Randomizer for Hybrid {
         cell.max(self.bit.influence())
     }
 
-    fn probability(&self, value: &f64, report: &[u8]) -> Option<f64> {
+    fn probability(&self, value: f64, report: &[u8]) -> Option<f64> {
         wire::sized(report, self.report_length()).ok()?;
         let coin = self.cell.as_ref();
         match report[0] {
@@ -129,8 +107,8 @@ impl Randomizer for Hybrid {
                 Some(chance * self.bit.probability(value, &report[1..2])?)
             }
             CELL => {
-                let (piecewise, coin) = coin?;
-                Some(coin.probability() * piecewise.probability(value, &report[1..])?)
+                let (cells, coin) = coin?;
+                Some(coin.probability() * cells.probability(value, &report[1..])?)
             }
             _ => None,
         }

@@ -5,15 +5,17 @@
 use crate::coin::{Coin, below};
 use crate::domain;
 use crate::error::Error;
-use crate::estimate::{Counts, Estimate, share_variance};
+use crate::frequency::{Frequency, Support};
 use crate::random::Random;
-use crate::randomizer::Randomizer;
 use crate::wire;
 use shuffledp_accounting::Mechanism;
 
 /// k-ary randomized response.
+pub type KaryResponse = Frequency<Kary>;
+
+/// How it draws and supports.
 #[derive(Clone, Debug)]
-pub struct KaryResponse {
+pub struct Kary {
     categories: u64,
     mechanism: Mechanism,
     truth: Coin,
@@ -26,85 +28,52 @@ impl KaryResponse {
         domain::categories(categories)?;
         domain::epsilon0(epsilon0, 100.0)?;
         let e = epsilon0.exp();
-        Ok(Self {
+        Ok(Self(Kary {
             categories,
             mechanism,
             truth: Coin::shy(e, categories as f64 - 1.0),
-        })
-    }
-
-    /// p and q, as the coins have them.
-    fn chances(&self) -> (f64, f64) {
-        let others = self.categories as f64 - 1.0;
-        (self.truth.probability(), self.truth.complement() / others)
+        }))
     }
 }
 
-impl Randomizer for KaryResponse {
-    type Value = u64;
-    type Tally = Counts;
-    type Estimate = Vec<Estimate>;
-
+impl Support for Kary {
     fn mechanism(&self) -> &Mechanism {
         &self.mechanism
+    }
+
+    fn categories(&self) -> u64 {
+        self.categories
     }
 
     fn report_length(&self) -> usize {
         wire::bytes(self.categories)
     }
 
-    fn check(&self, value: &u64) -> Result<(), Error> {
-        domain::category(*value, self.categories)
+    fn chances(&self) -> (f64, f64) {
+        let others = self.categories as f64 - 1.0;
+        (self.truth.probability(), self.truth.complement() / others)
     }
 
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &u64,
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
+    fn draw<R: Random + ?Sized>(&self, value: u64, random: &mut R, report: &mut [u8]) {
         let sent = if self.truth.toss(random) {
-            *value
+            value
         } else {
             // One of the others: those from the value on move up by one.
             let other = below(self.categories - 1, random);
-            other + u64::from(other >= *value)
+            other + u64::from(other >= value)
         };
         wire::put(sent, report);
-        Ok(())
     }
 
-    fn tally(&self) -> Counts {
-        Counts::new(self.categories as usize)
-    }
-
-    fn add(&self, report: &[u8], tally: &mut Counts) -> Result<(), Error> {
+    fn supported(&self, report: &[u8], mut each: impl FnMut(usize)) -> Result<(), Error> {
         wire::sized(report, self.report_length())?;
-        tally.supports[wire::get(report, self.categories)? as usize] += 1;
-        tally.reports += 1;
+        each(wire::get(report, self.categories)? as usize);
         Ok(())
     }
 
-    fn estimate(&self, tally: &Counts) -> Vec<Estimate> {
-        let (p, q) = self.chances();
-        tally.shares(p, q)
-    }
-
-    fn variance(&self, _: &u64) -> f64 {
-        let (p, q) = self.chances();
-        share_variance(p, q, 1.0)
-    }
-
-    fn influence(&self) -> f64 {
-        let (p, q) = self.chances();
-        1.0 / (p - q)
-    }
-
-    fn probability(&self, value: &u64, report: &[u8]) -> Option<f64> {
+    fn probability(&self, value: u64, report: &[u8]) -> Option<f64> {
         let sent = wire::get(report, self.categories).ok()?;
         let (p, q) = self.chances();
-        Some(if sent == *value { p } else { q })
+        Some(if sent == value { p } else { q })
     }
 }

@@ -9,9 +9,8 @@
 use crate::coin::{Coin, below};
 use crate::domain;
 use crate::error::Error;
-use crate::estimate::{Counts, Estimate, share_variance};
+use crate::frequency::{Frequency, Support};
 use crate::random::Random;
-use crate::randomizer::Randomizer;
 use crate::wire;
 use shuffledp_accounting::{Mechanism, OracleKind};
 use siphasher::sip::SipHasher13;
@@ -21,8 +20,11 @@ use std::hash::Hasher;
 const KEY: usize = 16;
 
 /// Optimized local hashing.
+pub type LocalHashing = Frequency<Hashing>;
+
+/// How it draws and supports.
 #[derive(Clone, Debug)]
-pub struct LocalHashing {
+pub struct Hashing {
     categories: u64,
     buckets: u64,
     mechanism: Mechanism,
@@ -41,14 +43,23 @@ impl LocalHashing {
         domain::categories(categories)?;
         domain::epsilon0(epsilon0, 22.0)?;
         let e = epsilon0.exp();
-        Ok(Self {
+        Ok(Self(Hashing {
             categories,
             buckets,
             mechanism,
             truth: Coin::shy(e, buckets as f64 - 1.0),
-        })
+        }))
     }
 
+    /// Whether a report supports a value: for asking about a few values of a large domain.
+    pub fn supports(&self, report: &[u8], value: u64) -> Result<bool, Error> {
+        domain::category(value, self.0.categories)?;
+        let (key, bucket) = self.0.opened(report)?;
+        Ok(self.0.bucket(&key, value) == bucket)
+    }
+}
+
+impl Hashing {
     /// The bucket of a value under a key.
     fn bucket(&self, key: &[u8; KEY], value: u64) -> u64 {
         let mut hasher = SipHasher13::new_with_key(key);
@@ -64,47 +75,29 @@ impl LocalHashing {
         key.copy_from_slice(first);
         Ok((key, wire::get(rest, self.buckets)?))
     }
-
-    /// Whether a report supports a value: for asking about a few values of a large domain.
-    pub fn supports(&self, report: &[u8], value: u64) -> Result<bool, Error> {
-        self.check(&value)?;
-        let (key, bucket) = self.opened(report)?;
-        Ok(self.bucket(&key, value) == bucket)
-    }
-
-    fn chances(&self) -> (f64, f64) {
-        (self.truth.probability(), 1.0 / self.buckets as f64)
-    }
 }
 
-impl Randomizer for LocalHashing {
-    type Value = u64;
-    type Tally = Counts;
-    type Estimate = Vec<Estimate>;
-
+impl Support for Hashing {
     fn mechanism(&self) -> &Mechanism {
         &self.mechanism
+    }
+
+    fn categories(&self) -> u64 {
+        self.categories
     }
 
     fn report_length(&self) -> usize {
         KEY + wire::bytes(self.buckets)
     }
 
-    fn check(&self, value: &u64) -> Result<(), Error> {
-        domain::category(*value, self.categories)
+    fn chances(&self) -> (f64, f64) {
+        (self.truth.probability(), 1.0 / self.buckets as f64)
     }
 
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &u64,
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
+    fn draw<R: Random + ?Sized>(&self, value: u64, random: &mut R, report: &mut [u8]) {
         let mut key = [0; KEY];
         random.fill(&mut key);
-        let own = self.bucket(&key, *value);
+        let own = self.bucket(&key, value);
         let sent = if self.truth.toss(random) {
             own
         } else {
@@ -114,42 +107,20 @@ impl Randomizer for LocalHashing {
         let (first, rest) = report.split_at_mut(KEY);
         first.copy_from_slice(&key);
         wire::put(sent, rest);
-        Ok(())
-    }
-
-    fn tally(&self) -> Counts {
-        Counts::new(self.categories as usize)
     }
 
     /// Asks about every value: k hashes a report.
-    fn add(&self, report: &[u8], tally: &mut Counts) -> Result<(), Error> {
+    fn supported(&self, report: &[u8], mut each: impl FnMut(usize)) -> Result<(), Error> {
         let (key, bucket) = self.opened(report)?;
-        for (value, count) in tally.supports.iter_mut().enumerate() {
-            *count += u64::from(self.bucket(&key, value as u64) == bucket);
-        }
-        tally.reports += 1;
+        (0..self.categories)
+            .filter(|value| self.bucket(&key, *value) == bucket)
+            .for_each(|value| each(value as usize));
         Ok(())
     }
 
-    fn estimate(&self, tally: &Counts) -> Vec<Estimate> {
-        let (p, q) = self.chances();
-        tally.shares(p, q)
-    }
-
-    fn variance(&self, _: &u64) -> f64 {
-        let (p, q) = self.chances();
-        share_variance(p, q, 1.0)
-    }
-
-    fn influence(&self) -> f64 {
-        let (p, q) = self.chances();
-        1.0 / (p - q)
-    }
-
-    /// Given its key: keys are uniform, and the same for all values.
-    fn probability(&self, value: &u64, report: &[u8]) -> Option<f64> {
+    fn probability(&self, value: u64, report: &[u8]) -> Option<f64> {
         let (key, bucket) = self.opened(report).ok()?;
-        Some(if self.bucket(&key, *value) == bucket {
+        Some(if self.bucket(&key, value) == bucket {
             self.truth.probability()
         } else {
             self.truth.complement() / (self.buckets as f64 - 1.0)

@@ -9,12 +9,10 @@
 //!
 //! M = 2²⁴: three bytes, ε₀′ within 5e-7 of ε₀ while ε₀ is moderate. No probability is rounded at all.
 
-use crate::coin::{below, round_up};
-use crate::domain;
+use crate::coin::below;
 use crate::error::Error;
-use crate::estimate::{Estimate, Sum};
+use crate::number::{Noise, Number, level, over_levels};
 use crate::random::Random;
-use crate::randomizer::Randomizer;
 use crate::wire;
 use shuffledp_accounting::{Mechanism, ScalarKind};
 
@@ -22,8 +20,11 @@ use shuffledp_accounting::{Mechanism, ScalarKind};
 const CELLS: u64 = 1 << 24;
 
 /// The piecewise mechanism.
+pub type Piecewise = Number<Cells>;
+
+/// How it draws and what it stands for.
 #[derive(Clone, Debug)]
-pub struct Piecewise {
+pub struct Cells {
     mechanism: Mechanism,
     width: u64,
 }
@@ -42,15 +43,17 @@ impl Piecewise {
         // Up, and one more where rounding could have been the other way.
         let width = (CELLS as f64 / (half + 1.0) * (1.0 + 1e-14)).ceil() as u64;
         let own = 2.0 * ((CELLS - width) as f64 / width as f64).ln();
-        Ok(Self {
+        Ok(Self(Cells {
             mechanism: Mechanism::scalar(ScalarKind::Piecewise, own.min(epsilon0))?,
             width,
-        })
+        }))
     }
+}
 
+impl Cells {
     /// S.
-    fn shifts(&self) -> f64 {
-        (CELLS - self.width) as f64
+    fn shifts(&self) -> u64 {
+        CELLS - self.width
     }
 
     /// a and b of E y = a s + b.
@@ -66,15 +69,11 @@ impl Piecewise {
 
     fn decoded(&self, cell: u64) -> f64 {
         let (slope, base) = self.line();
-        (cell as f64 - base) / (slope * self.shifts())
+        (cell as f64 - base) / (slope * self.shifts() as f64)
     }
 }
 
-impl Randomizer for Piecewise {
-    type Value = f64;
-    type Tally = Sum;
-    type Estimate = Estimate;
-
+impl Noise for Cells {
     fn mechanism(&self) -> &Mechanism {
         &self.mechanism
     }
@@ -83,20 +82,8 @@ impl Randomizer for Piecewise {
         wire::bytes(CELLS)
     }
 
-    fn check(&self, value: &f64) -> Result<(), Error> {
-        domain::unit(*value)
-    }
-
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &f64,
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
-        let place = value * self.shifts();
-        let shift = place.floor() as u64 + u64::from(round_up(place.fract(), random));
+    fn draw<R: Random + ?Sized>(&self, value: f64, random: &mut R, report: &mut [u8]) {
+        let shift = level(value, self.shifts(), random) as u64;
         let cell = if below(CELLS, random) < CELLS - self.width {
             shift + below(self.width, random)
         } else {
@@ -109,25 +96,15 @@ impl Randomizer for Piecewise {
             }
         };
         wire::put(cell, report);
-        Ok(())
     }
 
-    fn tally(&self) -> Sum {
-        Sum::default()
-    }
-
-    fn add(&self, report: &[u8], tally: &mut Sum) -> Result<(), Error> {
+    fn decode(&self, report: &[u8]) -> Result<f64, Error> {
         wire::sized(report, self.report_length())?;
-        tally.add(self.decoded(wire::get(report, CELLS)?));
-        Ok(())
-    }
-
-    fn estimate(&self, tally: &Sum) -> Estimate {
-        tally.mean()
+        Ok(self.decoded(wire::get(report, CELLS)?))
     }
 
     /// That of the continuous mechanism on [−1, 1], t²/(h−1) + (h+3)/(3(h−1)²) at t = 2x − 1, a quarter of it on [0, 1].
-    fn variance(&self, value: &f64) -> f64 {
+    fn variance(&self, value: f64) -> f64 {
         let h = (CELLS - self.width) as f64 / self.width as f64;
         let t = 2.0 * value - 1.0;
         0.25 * (t * t / (h - 1.0) + (h + 3.0) / (3.0 * (h - 1.0).powi(2)))
@@ -137,10 +114,8 @@ impl Randomizer for Piecewise {
         self.decoded(CELLS - 1) - self.decoded(0)
     }
 
-    /// At a value whose window begins at a cell.
-    fn probability(&self, value: &f64, report: &[u8]) -> Option<f64> {
+    fn probability(&self, value: f64, report: &[u8]) -> Option<f64> {
         let cell = wire::get(report, CELLS).ok()?;
-        let place = value * self.shifts();
         let (m, w) = (CELLS as f64, self.width as f64);
         let at = |shift: f64| {
             let from = shift as u64;
@@ -150,7 +125,6 @@ impl Randomizer for Piecewise {
                 w / (m * (m - w))
             }
         };
-        let up = place.fract();
-        Some((1.0 - up) * at(place.floor()) + up * at(place.ceil()))
+        Some(over_levels(value, self.shifts(), at))
     }
 }

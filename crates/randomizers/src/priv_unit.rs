@@ -132,14 +132,7 @@ impl Randomizer for PrivUnit {
         vector::within(value, self.dimension, norm(value), self.radius)
     }
 
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &[f32],
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
+    fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]) {
         let size = norm(value);
         let sign = if round_up(upright(size, self.radius), random) {
             1.0
@@ -152,7 +145,7 @@ impl Randomizer for PrivUnit {
             let cosine = sign * side(&direction(&seed, self.dimension), value, size);
             if cosine >= self.threshold || !self.refuse.toss(random) {
                 report.copy_from_slice(&seed);
-                return Ok(());
+                return;
             }
         }
     }

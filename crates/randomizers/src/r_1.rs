@@ -80,18 +80,10 @@ impl Randomizer for R1 {
         vector::within(value, self.dimension, sum, self.radius)
     }
 
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &[f32],
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
+    fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]) {
         let row = below(self.rows(), random);
         let bit = round_up(self.level(row, value), random) == self.truth.toss(random);
         wire::put(2 * row + u64::from(bit), report);
-        Ok(())
     }
 
     /// The sum of the signs of each row.

@@ -88,14 +88,7 @@ impl Randomizer for R2 {
         vector::within(value, self.dimension, norm(value), self.radius)
     }
 
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &[f32],
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
+    fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]) {
         let mut seed = [0; SEED];
         random.fill(&mut seed);
         let size = norm(value);
@@ -103,7 +96,6 @@ impl Randomizer for R2 {
         let kept = round_up(upright(size, self.radius), random) == self.truth.toss(random);
         report[..SEED].copy_from_slice(&seed);
         wire::put(u64::from(above == kept), &mut report[SEED..]);
-        Ok(())
     }
 
     /// The sum of ±V.

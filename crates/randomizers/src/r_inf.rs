@@ -71,19 +71,11 @@ impl Randomizer for RInf {
         vector::within(value, self.dimension, largest, self.radius)
     }
 
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &[f32],
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
+    fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]) {
         let place = below(self.dimension as u64, random);
         let level = 0.5 + 0.5 * f64::from(value[place as usize]) / self.radius;
         let bit = round_up(level.clamp(0.0, 1.0), random) == self.truth.toss(random);
         wire::put(2 * place + u64::from(bit), report);
-        Ok(())
     }
 
     /// The sum of the signs of each coordinate.

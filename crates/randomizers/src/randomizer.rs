@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::random::Random;
+use crate::wire;
 use shuffledp_accounting::Mechanism;
 
 /// A local randomizer.
@@ -22,13 +23,21 @@ pub trait Randomizer {
     /// Whether a value is one that it is for.
     fn check(&self, value: &Self::Value) -> Result<(), Error>;
 
+    /// Draws a report of a value that has been checked, into bytes of the right number.
+    fn draw<R: Random + ?Sized>(&self, value: &Self::Value, random: &mut R, report: &mut [u8]);
+
     /// Randomises a value into `report`, which has the length of a report.
     fn randomise<R: Random + ?Sized>(
         &self,
         value: &Self::Value,
         random: &mut R,
         report: &mut [u8],
-    ) -> Result<(), Error>;
+    ) -> Result<(), Error> {
+        self.check(value)?;
+        wire::sized(report, self.report_length())?;
+        self.draw(value, random, report);
+        Ok(())
+    }
 
     /// An empty batch.
     fn tally(&self) -> Self::Tally;

@@ -10,15 +10,17 @@
 use crate::coin::{Coin, below};
 use crate::domain;
 use crate::error::Error;
-use crate::estimate::{Counts, Estimate, share_variance};
+use crate::frequency::{Frequency, Support};
 use crate::random::Random;
-use crate::randomizer::Randomizer;
 use crate::wire;
 use shuffledp_accounting::{Mechanism, OracleKind};
 
 /// Subset selection.
+pub type SubsetSelection = Frequency<Subset>;
+
+/// How it draws and supports.
 #[derive(Clone, Debug)]
-pub struct SubsetSelection {
+pub struct Subset {
     categories: u64,
     size: u64,
     mechanism: Mechanism,
@@ -38,20 +40,16 @@ impl SubsetSelection {
         };
         let weight = size as f64 * epsilon0.exp();
         let outside = (categories - size) as f64;
-        Ok(Self {
+        Ok(Self(Subset {
             categories,
             size,
             mechanism,
             inside: Coin::shy(weight, outside),
-        })
+        }))
     }
+}
 
-    fn chances(&self) -> (f64, f64) {
-        let (p, rest) = (self.inside.probability(), self.inside.complement());
-        let (w, others) = (self.size as f64, self.categories as f64 - 1.0);
-        (p, (p * (w - 1.0) + rest * w) / others)
-    }
-
+impl Subset {
     /// The members, checked.
     fn members(&self, report: &[u8]) -> Result<Vec<u64>, Error> {
         wire::sized(report, self.report_length())?;
@@ -68,31 +66,26 @@ impl SubsetSelection {
     }
 }
 
-impl Randomizer for SubsetSelection {
-    type Value = u64;
-    type Tally = Counts;
-    type Estimate = Vec<Estimate>;
-
+impl Support for Subset {
     fn mechanism(&self) -> &Mechanism {
         &self.mechanism
+    }
+
+    fn categories(&self) -> u64 {
+        self.categories
     }
 
     fn report_length(&self) -> usize {
         self.size as usize * wire::bytes(self.categories)
     }
 
-    fn check(&self, value: &u64) -> Result<(), Error> {
-        domain::category(*value, self.categories)
+    fn chances(&self) -> (f64, f64) {
+        let (p, rest) = (self.inside.probability(), self.inside.complement());
+        let (w, others) = (self.size as f64, self.categories as f64 - 1.0);
+        (p, (p * (w - 1.0) + rest * w) / others)
     }
 
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &u64,
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
+    fn draw<R: Random + ?Sized>(&self, value: u64, random: &mut R, report: &mut [u8]) {
         let inside = self.inside.toss(random);
         let mut wanted = self.size - u64::from(inside);
         let mut places = report.chunks_mut(wire::bytes(self.categories));
@@ -104,7 +97,7 @@ impl Randomizer for SubsetSelection {
         // Going through the others once, each is taken with the chance that leaves all sets alike (Fan, Muller, Rezucha 1962).
         let mut left = self.categories - 1;
         for category in 0..self.categories {
-            if category == *value {
+            if category == value {
                 if inside {
                     send(category);
                 }
@@ -116,37 +109,16 @@ impl Randomizer for SubsetSelection {
             }
             left -= 1;
         }
+    }
+
+    fn supported(&self, report: &[u8], mut each: impl FnMut(usize)) -> Result<(), Error> {
+        self.members(report)?
+            .into_iter()
+            .for_each(|member| each(member as usize));
         Ok(())
     }
 
-    fn tally(&self) -> Counts {
-        Counts::new(self.categories as usize)
-    }
-
-    fn add(&self, report: &[u8], tally: &mut Counts) -> Result<(), Error> {
-        for member in self.members(report)? {
-            tally.supports[member as usize] += 1;
-        }
-        tally.reports += 1;
-        Ok(())
-    }
-
-    fn estimate(&self, tally: &Counts) -> Vec<Estimate> {
-        let (p, q) = self.chances();
-        tally.shares(p, q)
-    }
-
-    fn variance(&self, _: &u64) -> f64 {
-        let (p, q) = self.chances();
-        share_variance(p, q, 1.0)
-    }
-
-    fn influence(&self) -> f64 {
-        let (p, q) = self.chances();
-        1.0 / (p - q)
-    }
-
-    fn probability(&self, value: &u64, report: &[u8]) -> Option<f64> {
+    fn probability(&self, value: u64, report: &[u8]) -> Option<f64> {
         let members = self.members(report).ok()?;
         let choose = |n: u64, k: u64| {
             (0..k)
@@ -154,7 +126,7 @@ impl Randomizer for SubsetSelection {
                 .product::<f64>()
         };
         let others = self.categories - 1;
-        Some(if members.contains(value) {
+        Some(if members.contains(&value) {
             self.inside.probability() / choose(others, self.size - 1)
         } else {
             self.inside.complement() / choose(others, self.size)

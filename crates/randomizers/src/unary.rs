@@ -10,15 +10,17 @@
 use crate::coin::Coin;
 use crate::domain;
 use crate::error::Error;
-use crate::estimate::{Counts, Estimate, share_variance};
+use crate::frequency::{Frequency, Support};
 use crate::random::Random;
-use crate::randomizer::Randomizer;
 use crate::wire;
 use shuffledp_accounting::{Mechanism, OracleKind};
 
 /// A unary encoding.
+pub type UnaryEncoding = Frequency<Unary>;
+
+/// How it draws and supports.
 #[derive(Clone, Debug)]
-pub struct UnaryEncoding {
+pub struct Unary {
     categories: u64,
     mechanism: Mechanism,
     /// Keeps a 1.
@@ -35,12 +37,12 @@ impl UnaryEncoding {
         let kind = OracleKind::SymmetricUnary;
         let half = (0.5 * epsilon0).exp();
         let own = Coin::shy(half, 1.0);
-        Ok(Self {
+        Ok(Self(Unary {
             categories,
             mechanism: Mechanism::oracle(kind, categories, epsilon0)?,
             own,
             other: own,
-        })
+        }))
     }
 
     /// The optimized one.
@@ -48,19 +50,16 @@ impl UnaryEncoding {
         domain::categories(categories)?;
         domain::epsilon0(epsilon0, 100.0)?;
         let kind = OracleKind::OptimizedUnary;
-        Ok(Self {
+        Ok(Self(Unary {
             categories,
             mechanism: Mechanism::oracle(kind, categories, epsilon0)?,
             own: Coin::fair(),
             other: Coin::shy(epsilon0.exp(), 1.0),
-        })
+        }))
     }
+}
 
-    /// p and q, as the coins have them.
-    fn chances(&self) -> (f64, f64) {
-        (self.own.probability(), self.other.complement())
-    }
-
+impl Unary {
     /// The bits of a report, the first in the lowest place.
     fn bit(report: &[u8], category: u64) -> bool {
         report[(category / 8) as usize] >> (category % 8) & 1 == 1
@@ -77,80 +76,52 @@ impl UnaryEncoding {
     }
 }
 
-impl Randomizer for UnaryEncoding {
-    type Value = u64;
-    type Tally = Counts;
-    type Estimate = Vec<Estimate>;
-
+impl Support for Unary {
     fn mechanism(&self) -> &Mechanism {
         &self.mechanism
+    }
+
+    fn categories(&self) -> u64 {
+        self.categories
     }
 
     fn report_length(&self) -> usize {
         self.categories.div_ceil(8) as usize
     }
 
-    fn check(&self, value: &u64) -> Result<(), Error> {
-        domain::category(*value, self.categories)
+    fn chances(&self) -> (f64, f64) {
+        (self.own.probability(), self.other.complement())
     }
 
-    fn randomise<R: Random + ?Sized>(
-        &self,
-        value: &u64,
-        random: &mut R,
-        report: &mut [u8],
-    ) -> Result<(), Error> {
-        self.check(value)?;
-        wire::sized(report, self.report_length())?;
+    fn draw<R: Random + ?Sized>(&self, value: u64, random: &mut R, report: &mut [u8]) {
         report.fill(0);
         for category in 0..self.categories {
-            let one = if category == *value {
+            let one = if category == value {
                 self.own.toss(random)
             } else {
                 !self.other.toss(random)
             };
             report[(category / 8) as usize] |= u8::from(one) << (category % 8);
         }
-        Ok(())
     }
 
-    fn tally(&self) -> Counts {
-        Counts::new(self.categories as usize)
-    }
-
-    fn add(&self, report: &[u8], tally: &mut Counts) -> Result<(), Error> {
+    fn supported(&self, report: &[u8], mut each: impl FnMut(usize)) -> Result<(), Error> {
         self.checked(report)?;
         for (place, byte) in report.iter().enumerate() {
             let mut left = *byte;
             while left != 0 {
-                tally.supports[8 * place + left.trailing_zeros() as usize] += 1;
+                each(8 * place + left.trailing_zeros() as usize);
                 left &= left - 1;
             }
         }
-        tally.reports += 1;
         Ok(())
     }
 
-    fn estimate(&self, tally: &Counts) -> Vec<Estimate> {
-        let (p, q) = self.chances();
-        tally.shares(p, q)
-    }
-
-    fn variance(&self, _: &u64) -> f64 {
-        let (p, q) = self.chances();
-        share_variance(p, q, 1.0)
-    }
-
-    fn influence(&self) -> f64 {
-        let (p, q) = self.chances();
-        1.0 / (p - q)
-    }
-
-    fn probability(&self, value: &u64, report: &[u8]) -> Option<f64> {
+    fn probability(&self, value: u64, report: &[u8]) -> Option<f64> {
         self.checked(report).ok()?;
         let (p, q) = self.chances();
         let all = (0..self.categories).map(|category| {
-            let chance = if category == *value { p } else { q };
+            let chance = if category == value { p } else { q };
             if Self::bit(report, category) {
                 chance
             } else {

@@ -1,0 +1,91 @@
+//! Shares of categories, from reports that each support some of them.
+//!
+//! A report supports its own category with probability p, and any other with q; so f̂ = (c/n − q)/(p − q) from c supporting reports out of n ([`Counts`]). What differs from oracle to oracle is how a report is drawn and which categories it supports ([`Support`]).
+
+use crate::domain;
+use crate::error::Error;
+use crate::estimate::{Counts, Estimate, share_variance};
+use crate::random::Random;
+use crate::randomizer::Randomizer;
+use shuffledp_accounting::Mechanism;
+
+/// What makes an oracle of its own.
+pub trait Support {
+    /// What the accountant prices.
+    fn mechanism(&self) -> &Mechanism;
+
+    /// k.
+    fn categories(&self) -> u64;
+
+    /// Bytes of a report.
+    fn report_length(&self) -> usize;
+
+    /// p and q, as the coins have them.
+    fn chances(&self) -> (f64, f64);
+
+    /// Draws a report of a category that there is, into bytes of the right number.
+    fn draw<R: Random + ?Sized>(&self, value: u64, random: &mut R, report: &mut [u8]);
+
+    /// Says which categories a report supports, once the whole of it has been checked.
+    fn supported(&self, report: &[u8], each: impl FnMut(usize)) -> Result<(), Error>;
+
+    /// The probability of a report.
+    fn probability(&self, value: u64, report: &[u8]) -> Option<f64>;
+}
+
+/// A frequency oracle.
+#[derive(Clone, Debug)]
+pub struct Frequency<S>(pub(crate) S);
+
+impl<S: Support> Randomizer for Frequency<S> {
+    type Value = u64;
+    type Tally = Counts;
+    type Estimate = Vec<Estimate>;
+
+    fn mechanism(&self) -> &Mechanism {
+        self.0.mechanism()
+    }
+
+    fn report_length(&self) -> usize {
+        self.0.report_length()
+    }
+
+    fn check(&self, value: &u64) -> Result<(), Error> {
+        domain::category(*value, self.0.categories())
+    }
+
+    fn draw<R: Random + ?Sized>(&self, value: &u64, random: &mut R, report: &mut [u8]) {
+        self.0.draw(*value, random, report);
+    }
+
+    fn tally(&self) -> Counts {
+        Counts::new(self.0.categories() as usize)
+    }
+
+    fn add(&self, report: &[u8], tally: &mut Counts) -> Result<(), Error> {
+        let supports = &mut tally.supports;
+        self.0
+            .supported(report, |category| supports[category] += 1)?;
+        tally.reports += 1;
+        Ok(())
+    }
+
+    fn estimate(&self, tally: &Counts) -> Vec<Estimate> {
+        let (p, q) = self.0.chances();
+        tally.shares(p, q)
+    }
+
+    fn variance(&self, _: &u64) -> f64 {
+        let (p, q) = self.0.chances();
+        share_variance(p, q, 1.0)
+    }
+
+    fn influence(&self) -> f64 {
+        let (p, q) = self.0.chances();
+        1.0 / (p - q)
+    }
+
+    fn probability(&self, value: &u64, report: &[u8]) -> Option<f64> {
+        self.0.probability(*value, report)
+    }
+}
