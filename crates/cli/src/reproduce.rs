@@ -347,6 +347,22 @@ fn epsilon(round: &Round, rounds: f64, delta: f64) -> Result<Answer<Epsilon>, Er
     priced(round, rounds)?.epsilon(Delta::new(delta)?)
 }
 
+/// The band of ε over rounds of one kind.
+fn over_rounds(round: &Round, at: &[f64], delta: f64) -> Result<Vec<Series>, Failure> {
+    let one = |rounds: f64| epsilon(round, rounds, delta);
+    Ok(band("shuffledp", 0, at, one, Epsilon::value)?.to_vec())
+}
+
+/// The upper end of δ over ε, as a line.
+fn upper_delta(name: &str, account: &Account, at: &[f64]) -> Series {
+    line(name, Standing::Certified, at, |epsilon| {
+        let answer = Epsilon::new(epsilon).and_then(|epsilon| account.delta(epsilon));
+        answer
+            .map(|answer| answer.upper.value.value())
+            .map_err(|error| Unmet(error.to_string()))
+    })
+}
+
 fn gaussian_on_the_interval(sigma: f64, users: u64) -> Result<Round, Error> {
     Round::new(Mechanism::gaussian(sigma, Domain::Interval)?, users)
 }

@@ -10,25 +10,24 @@
 
 use crate::coin::{Coin, round_up};
 use crate::error::Error;
-use crate::r_2::{side, upright};
 use crate::random::Random;
-use crate::randomizer::Randomizer;
-use crate::sphere::{SEED, direction, norm};
-use crate::vector::{self, VectorEstimate, VectorSum};
-use crate::wire;
+use crate::sphere::{SEED, add_direction, direction, norm, seed, side, upright};
+use crate::vector::{Ball, Shape, Vectors};
 use shuffledp_accounting::Mechanism;
 use shuffledp_numerics::special::{beta_share, ln_gamma};
 
 /// A direction that leans to the value.
+pub type PrivUnit = Vectors<LeaningDirection>;
+
+/// How it draws and what it stands for.
 #[derive(Clone, Debug)]
-pub struct PrivUnit {
-    dimension: usize,
-    radius: f64,
+pub struct LeaningDirection {
+    shape: Shape,
     mechanism: Mechanism,
     threshold: f64,
     /// Refuses a seed outside the cap.
     refuse: Coin,
-    shape: Cap,
+    cap: Cap,
 }
 
 /// A cap, by its probability q and t.
@@ -61,7 +60,7 @@ impl Cap {
 impl PrivUnit {
     /// Vectors of `dimension` coordinates, at least 2, and norm at most `radius`; ε₀ up to 16, beyond which a device would try too many seeds.
     pub fn new(dimension: usize, radius: f64, epsilon0: f64) -> Result<Self, Error> {
-        vector::shape(dimension, radius)?;
+        let shape = Shape::new(dimension, radius)?;
         if dimension < 2 || !(1e-6..=16.0).contains(&epsilon0) {
             return Err(Error::Parameter {
                 parameter: if dimension < 2 {
@@ -91,58 +90,42 @@ impl PrivUnit {
             }
         }
         let threshold = 0.5 * (low + high);
-        Ok(Self {
-            dimension,
-            radius,
+        Ok(Self(LeaningDirection {
+            shape,
             mechanism: Mechanism::ldp(epsilon0)?,
             threshold,
             // Kept with 1/E or a little more: refused at odds of at most E − 1 to 1.
             refuse: Coin::shy(epsilon0.exp_m1(), 1.0),
-            shape: Cap::of(threshold, d),
-        })
-    }
-
-    /// r/m.
-    pub fn scale(&self) -> f64 {
-        self.radius / self.shape.gain(1.0 / self.refuse.complement())
-    }
-
-    fn opened(report: &[u8]) -> Result<[u8; SEED], Error> {
-        wire::sized(report, SEED)?;
-        let mut seed = [0; SEED];
-        seed.copy_from_slice(report);
-        Ok(seed)
+            cap: Cap::of(threshold, d),
+        }))
     }
 }
 
-impl Randomizer for PrivUnit {
-    type Value = [f32];
-    type Tally = VectorSum;
-    type Estimate = VectorEstimate;
-
+impl Ball for LeaningDirection {
     fn mechanism(&self) -> &Mechanism {
         &self.mechanism
+    }
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn norm(&self, value: &[f32]) -> f64 {
+        norm(value)
     }
 
     fn report_length(&self) -> usize {
         SEED
     }
 
-    fn check(&self, value: &[f32]) -> Result<(), Error> {
-        vector::within(value, self.dimension, norm(value), self.radius)
-    }
-
     fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]) {
         let size = norm(value);
-        let sign = if round_up(upright(size, self.radius), random) {
-            1.0
-        } else {
-            -1.0
-        };
+        let kept = round_up(upright(size, self.shape.radius), random);
+        let sign = if kept { 1.0 } else { -1.0 };
         let mut seed = [0; SEED];
         loop {
             random.fill(&mut seed);
-            let cosine = sign * side(&direction(&seed, self.dimension), value, size);
+            let cosine = sign * side(&direction(&seed, self.shape.dimension), value, size);
             if cosine >= self.threshold || !self.refuse.toss(random) {
                 report.copy_from_slice(&seed);
                 return;
@@ -150,43 +133,23 @@ impl Randomizer for PrivUnit {
         }
     }
 
-    /// The sum of V.
-    fn tally(&self) -> VectorSum {
-        VectorSum::new(self.dimension)
-    }
-
-    fn add(&self, report: &[u8], tally: &mut VectorSum) -> Result<(), Error> {
-        let seed = Self::opened(report)?;
-        for (sum, v) in tally.total.iter_mut().zip(direction(&seed, self.dimension)) {
-            *sum += f64::from(v);
-        }
-        tally.reports += 1;
+    fn add(&self, report: &[u8], sums: &mut [f64]) -> Result<(), Error> {
+        add_direction(&seed(report)?, 1.0, sums);
         Ok(())
     }
 
-    fn estimate(&self, tally: &VectorSum) -> VectorEstimate {
-        let (n, scale) = (tally.reports as f64, self.scale());
-        VectorEstimate {
-            mean: tally.total.iter().map(|sum| scale * sum / n).collect(),
-            variance: scale * scale / n,
-        }
-    }
-
-    fn variance(&self, value: &[f32]) -> f64 {
-        self.scale().powi(2) - norm(value).powi(2)
-    }
-
-    fn influence(&self) -> f64 {
-        self.scale()
+    /// r/m.
+    fn length(&self) -> f64 {
+        self.shape.radius / self.cap.gain(1.0 / self.refuse.complement())
     }
 
     /// The likelihood of a seed, against the average over all seeds.
     fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64> {
-        let seed = Self::opened(report).ok()?;
+        let seed = seed(report).ok()?;
         let size = norm(value);
-        let cosine = side(&direction(&seed, self.dimension), value, size);
+        let cosine = side(&direction(&seed, self.shape.dimension), value, size);
         let kept = self.refuse.complement();
-        let z = self.shape.q + (1.0 - self.shape.q) * kept;
+        let z = self.cap.q + (1.0 - self.cap.q) * kept;
         let at = |cosine: f64| {
             if cosine >= self.threshold {
                 1.0 / z
@@ -194,7 +157,7 @@ impl Randomizer for PrivUnit {
                 kept / z
             }
         };
-        let up = upright(size, self.radius);
+        let up = upright(size, self.shape.radius);
         Some(up * at(cosine) + (1.0 - up) * at(-cosine))
     }
 }

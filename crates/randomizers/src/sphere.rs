@@ -6,6 +6,8 @@
 //!
 //! One word for each coordinate, so that rounding cannot put the two ends out of step. Normal numbers of 24 bits: none beyond 5.4, and a variance of 1 to 2e-7. No guarantee rests on them, only the last digits of an estimate.
 
+use crate::error::Error;
+use crate::wire;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use shuffledp_numerics::special::erf_inv;
@@ -46,4 +48,34 @@ pub(crate) fn inner(direction: &[f32], value: &[f32]) -> f64 {
 /// ‖x‖₂.
 pub(crate) fn norm(value: &[f32]) -> f64 {
     inner(value, value).sqrt()
+}
+
+/// The probability of keeping the sign of a value of this norm, so that what is sent has the value for its mean.
+pub(crate) fn upright(norm: f64, radius: f64) -> f64 {
+    (0.5 + 0.5 * norm / radius).min(1.0)
+}
+
+/// The cosine between a direction and a value; the zero vector counts as the first unit vector.
+pub(crate) fn side(direction: &[f32], value: &[f32], norm: f64) -> f64 {
+    if norm > 0.0 {
+        inner(direction, value) / norm
+    } else {
+        f64::from(direction[0])
+    }
+}
+
+/// The seed that a report is, or begins with.
+pub(crate) fn seed(bytes: &[u8]) -> Result<[u8; SEED], Error> {
+    wire::sized(bytes, SEED)?;
+    let mut seed = [0; SEED];
+    seed.copy_from_slice(bytes);
+    Ok(seed)
+}
+
+/// Adds the direction of a seed, or its opposite, to sums.
+pub(crate) fn add_direction(seed: &[u8; SEED], sign: f64, sums: &mut [f64]) {
+    let direction = direction(seed, sums.len());
+    for (sum, v) in sums.iter_mut().zip(direction) {
+        *sum += sign * f64::from(v);
+    }
 }

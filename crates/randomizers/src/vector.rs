@@ -1,6 +1,11 @@
-//! What randomizers of vectors share: their domain, and the sum of a batch.
+//! Means of vectors, from reports that each stand for a vector of one length.
+//!
+//! What differs from randomizer to randomizer is how a report is drawn and what it stands for ([`Ball`]).
 
 use crate::error::Error;
+use crate::random::Random;
+use crate::randomizer::Randomizer;
+use shuffledp_accounting::Mechanism;
 
 /// A sum over a batch, in the coordinates that reports come in.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,13 +15,6 @@ pub struct VectorSum {
 }
 
 impl VectorSum {
-    pub(crate) fn new(coordinates: usize) -> Self {
-        Self {
-            reports: 0,
-            total: vec![0.0; coordinates],
-        }
-    }
-
     /// The number of reports.
     pub fn reports(&self) -> u64 {
         self.reports
@@ -40,41 +38,154 @@ pub struct VectorEstimate {
     pub variance: f64,
 }
 
-/// A dimension that can be listed, and a radius.
-pub(crate) fn shape(dimension: usize, radius: f64) -> Result<(), Error> {
-    if !(1..=1 << 30).contains(&dimension) {
-        return Err(Error::Parameter {
-            parameter: "dimension",
-            value: dimension.to_string(),
-            allowed: "[1, 2^30]".into(),
-        });
+/// What makes a randomizer of vectors of its own.
+pub trait Ball {
+    /// What the accountant prices.
+    fn mechanism(&self) -> &Mechanism;
+
+    /// Dimension and radius.
+    fn shape(&self) -> Shape;
+
+    /// The norm that the radius bounds; NaN where a coordinate is.
+    fn norm(&self, value: &[f32]) -> f64;
+
+    /// Bytes of a report.
+    fn report_length(&self) -> usize;
+
+    /// Draws a report of a vector within the ball, into bytes of the right number.
+    fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]);
+
+    /// How many numbers a batch is summed into.
+    fn coordinates(&self) -> usize {
+        self.shape().dimension
     }
-    if !(1e-30..=1e30).contains(&radius) {
-        return Err(Error::Parameter {
-            parameter: "radius",
-            value: radius.to_string(),
-            allowed: "[1e-30, 1e30]".into(),
-        });
+
+    /// Adds what a report stands for, before it is scaled, to sums.
+    fn add(&self, report: &[u8], sums: &mut [f64]) -> Result<(), Error>;
+
+    /// The length of one decoded report.
+    fn length(&self) -> f64;
+
+    /// Sums over a batch as a sum of decoded reports.
+    fn decoded(&self, sums: &[f64]) -> Vec<f64> {
+        let length = self.length();
+        sums.iter().map(|sum| length * sum).collect()
     }
-    Ok(())
+
+    /// The probability of a report.
+    fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64>;
 }
 
-/// A vector of this dimension whose norm, already computed, is within the radius but for rounding. What is a little outside is not moved: the coin that protects does not depend on it.
-pub(crate) fn within(value: &[f32], dimension: usize, norm: f64, radius: f64) -> Result<(), Error> {
-    if value.len() != dimension {
-        return Err(Error::Value {
-            value: format!("of {} coordinates", value.len()),
-            allowed: format!("vectors of {dimension} coordinates"),
-        });
+/// A randomizer of vectors.
+#[derive(Clone, Debug)]
+pub struct Vectors<B>(pub(crate) B);
+
+impl<B: Ball> Vectors<B> {
+    /// The length of one decoded report: its square over n is the variance of a mean of n, or a little more.
+    pub fn scale(&self) -> f64 {
+        self.0.length()
     }
-    // NaN and infinite coordinates have no such norm.
-    if norm <= radius * (1.0 + 1e-6) {
-        return Ok(());
+}
+
+impl<B: Ball> Randomizer for Vectors<B> {
+    type Value = [f32];
+    type Tally = VectorSum;
+    type Estimate = VectorEstimate;
+
+    fn mechanism(&self) -> &Mechanism {
+        self.0.mechanism()
     }
-    Err(Error::Value {
-        value: format!("of norm {norm}"),
-        allowed: format!("the ball of radius {radius}"),
-    })
+
+    fn report_length(&self) -> usize {
+        self.0.report_length()
+    }
+
+    fn check(&self, value: &[f32]) -> Result<(), Error> {
+        self.0.shape().holds(value, self.0.norm(value))
+    }
+
+    fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]) {
+        self.0.draw(value, random, report);
+    }
+
+    fn tally(&self) -> VectorSum {
+        VectorSum {
+            reports: 0,
+            total: vec![0.0; self.0.coordinates()],
+        }
+    }
+
+    fn add(&self, report: &[u8], tally: &mut VectorSum) -> Result<(), Error> {
+        self.0.add(report, &mut tally.total)?;
+        tally.reports += 1;
+        Ok(())
+    }
+
+    fn estimate(&self, tally: &VectorSum) -> VectorEstimate {
+        let n = tally.reports as f64;
+        let mut mean = self.0.decoded(&tally.total);
+        mean.iter_mut().for_each(|sum| *sum /= n);
+        VectorEstimate {
+            mean,
+            variance: self.0.length().powi(2) / n,
+        }
+    }
+
+    fn variance(&self, value: &[f32]) -> f64 {
+        let square: f64 = value.iter().map(|x| f64::from(*x).powi(2)).sum();
+        self.0.length().powi(2) - square
+    }
+
+    fn influence(&self) -> f64 {
+        self.0.length()
+    }
+
+    fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64> {
+        self.0.probability(value, report)
+    }
+}
+
+/// Where vectors are.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub(crate) dimension: usize,
+    pub(crate) radius: f64,
+}
+
+impl Shape {
+    /// A dimension that can be listed, and a radius.
+    pub(crate) fn new(dimension: usize, radius: f64) -> Result<Self, Error> {
+        let refuse = |parameter, value: String, allowed: &str| Error::Parameter {
+            parameter,
+            value,
+            allowed: allowed.into(),
+        };
+        if !(1..=1 << 30).contains(&dimension) {
+            return Err(refuse("dimension", dimension.to_string(), "[1, 2^30]"));
+        }
+        if !(1e-30..=1e30).contains(&radius) {
+            return Err(refuse("radius", radius.to_string(), "[1e-30, 1e30]"));
+        }
+        Ok(Self { dimension, radius })
+    }
+
+    /// A vector of this dimension whose norm is within the radius but for rounding. What is a little outside is not moved: the coin that protects does not depend on it.
+    fn holds(self, value: &[f32], norm: f64) -> Result<(), Error> {
+        if value.len() != self.dimension {
+            return Err(Error::Value {
+                value: format!("of {} coordinates", value.len()),
+                allowed: format!("vectors of {} coordinates", self.dimension),
+            });
+        }
+        // NaN and infinite coordinates have no such norm.
+        if norm <= self.radius * (1.0 + 1e-6) {
+            return Ok(());
+        }
+        Err(Error::Value {
+            value: format!("of norm {norm}"),
+            allowed: format!("the ball of radius {}", self.radius),
+        })
+    }
 }
 
 /// In place: every entry becomes the sum of all with the signs of its row of the Walsh–Hadamard matrix; the length is a power of two.

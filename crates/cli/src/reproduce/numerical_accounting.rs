@@ -1,8 +1,8 @@
 //! *Numerical accounting in the shuffle model of differential privacy*.
 
 use super::{
-    Exhibit, Shown, any_ldp, band, between, converted, digits, epsilon, line, linear, local,
-    markdown, priced, whole,
+    Exhibit, Shown, any_ldp, band, between, converted, digits, line, linear, local, markdown,
+    over_rounds, priced, upper_delta, whole,
 };
 use crate::failure::Failure;
 use crate::plot::{Axis, EVERYWHERE, Picture};
@@ -203,14 +203,7 @@ fn figure_3() -> Result<Shown, Failure> {
     let base = Profile::new(Atoms::ldp(local(3.0)?)?, 1000);
     let round = any_ldp(3.0, 100_000)?.sample(1000)?;
     let theorem = girgis_2021::sampled_upper(100_000, 1000, 3.0);
-    let mut series = band(
-        "shuffledp",
-        0,
-        &at,
-        |rounds| epsilon(&round, rounds, DELTA),
-        Epsilon::value,
-    )?
-    .to_vec();
+    let mut series = over_rounds(&round, &at, DELTA)?;
     series.push(line(
         "Lemma 7 by distributions",
         Standing::Certified,
@@ -296,16 +289,10 @@ fn figure_4() -> Result<Shown, Failure> {
             },
         ));
         let account = priced(&any, rounds as f64)?;
-        series.push(line(
+        series.push(upper_delta(
             &format!("any ε₀-LDP randomizer, T = {rounds}"),
-            Standing::Certified,
+            &account,
             &at,
-            |epsilon| {
-                let answer = Epsilon::new(epsilon).and_then(|epsilon| account.delta(epsilon));
-                answer
-                    .map(|answer| answer.upper.value.value())
-                    .map_err(|error| Unmet(error.to_string()))
-            },
         ));
     }
     series.push(line(
@@ -352,17 +339,7 @@ fn figure_5() -> Result<Shown, Failure> {
     for users in [2, 3, 4, 5, 6, 7] {
         let round = Round::new(Mechanism::random_allocation(2.0)?, users)?;
         let account = priced(&round, 1.0)?;
-        series.push(line(
-            &format!("n = {users}"),
-            Standing::Certified,
-            &at,
-            |epsilon| {
-                let answer = Epsilon::new(epsilon).and_then(|epsilon| account.delta(epsilon));
-                answer
-                    .map(|answer| answer.upper.value.value())
-                    .map_err(|error| Unmet(error.to_string()))
-            },
-        ));
+        series.push(upper_delta(&format!("n = {users}"), &account, &at));
     }
     let rows: Vec<Vec<String>> = [0, 5, 10, 20]
         .into_iter()

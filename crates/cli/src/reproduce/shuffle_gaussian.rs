@@ -1,15 +1,15 @@
 //! *Shuffle Gaussian mechanism for differential privacy*.
 
 use super::{
-    Exhibit, Shown, band, between, converted, digits, epsilon, gaussian_on_the_interval, line,
-    markdown, printed, whole,
+    Exhibit, Shown, between, converted, digits, gaussian_on_the_interval, line, markdown,
+    over_rounds, printed, whole,
 };
 use crate::failure::Failure;
 use crate::plot::{Axis, EVERYWHERE, Picture};
 use crate::series::Sheet;
+use shuffledp::Standing;
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, unshuffled};
 use shuffledp::bounds::{Unmet, feldman_2021};
-use shuffledp::{Epsilon, Standing};
 
 pub(super) const EXHIBITS: [Exhibit; 2] = [
     Exhibit {
@@ -55,14 +55,7 @@ fn table_1() -> Result<Shown, Failure> {
     let round = gaussian_on_the_interval(SIGMA, USERS)?;
     let curve = pair(SIGMA, Crowd::Everyone(USERS));
     let capped = curve.clone().capped(30.0);
-    let exact = band(
-        "shuffledp",
-        0,
-        &at,
-        |rounds| epsilon(&round, rounds, DELTA),
-        Epsilon::value,
-    )?;
-    let mut series = exact.to_vec();
+    let mut series = over_rounds(&round, &at, DELTA)?;
     series.push(line(
         "Theorem 1, every order",
         Standing::Conjectured,
@@ -136,14 +129,7 @@ fn figure_1a() -> Result<Shown, Failure> {
     let curve = pair(SIGMA, Crowd::Everyone(USERS));
     let capped = curve.clone().capped(30.0);
     let local = unshuffled(SIGMA);
-    let mut series = band(
-        "shuffledp",
-        0,
-        &at,
-        |rounds| epsilon(&round, rounds, DELTA),
-        Epsilon::value,
-    )?
-    .to_vec();
+    let mut series = over_rounds(&round, &at, DELTA)?;
     let theorem = |curve| move |t: f64| -> Result<f64, Unmet> { converted(curve, t, DELTA) };
     series.push(line(
         "Theorem 1, every order",

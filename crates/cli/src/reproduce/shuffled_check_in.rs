@@ -2,7 +2,7 @@
 
 use super::{
     Exhibit, Shown, any_ldp, band, between, converted, digits, epsilon, gaussian_on_the_interval,
-    line, markdown, printed, whole,
+    line, markdown, over_rounds, printed, whole,
 };
 use crate::failure::Failure;
 use crate::plot::{Axis, EVERYWHERE, Picture};
@@ -182,14 +182,7 @@ fn figure_3() -> Result<Shown, Failure> {
         let extra = feldman_2021::extra_delta(USERS, 2.0, DELTA0, one);
         baseline(one, DELTA + extra)
     });
-    let mut series = band(
-        "shuffledp",
-        0,
-        &at,
-        |rounds| epsilon(&round, rounds, DELTA),
-        Epsilon::value,
-    )?
-    .to_vec();
+    let mut series = over_rounds(&round, &at, DELTA)?;
     series.push(line(
         "equation 8, every order",
         Standing::Conjectured,
