@@ -25,6 +25,8 @@ pub(crate) type Named = (f64, &'static str);
 
 /// Of a total δ, what the events may take: less makes ε₀ larger, more leaves less for the rest.
 const SHARES: [f64; 4] = [0.5, 0.2, 0.05, 0.01];
+/// Of δ, what the events cost where the rest is as large as what they are allowed.
+const SPENT: f64 = 0.1;
 /// Closed forms in ordinary arithmetic are rounded up by this part.
 const CLOSED_FORM: f64 = 1e-9;
 /// No local guarantee is larger (the largest that a round may have).
@@ -123,17 +125,30 @@ pub(crate) fn delta(rounds: &[(&Round, u64)], epsilon: f64) -> Result<Named, Err
         .map(|(round, times)| 1.5 * participants(round) * *times as f64)
         .sum();
     let price = 1.0 + epsilon.min(700.0).exp();
-    let mut guess = best.0.clamp(1e-200, 1e-2);
-    for share in [0.1, 0.1, 0.1, 0.3, 0.03] {
-        let Some((pure, total)) = purified(rounds, (share * guess / price / events).max(1e-280))?
-        else {
+    // The more the events may cost, the less the rest does: halving on a logarithmic scale finds where they are alike, and every step gives a bound.
+    let (mut low, mut high) = (-460.0, best.0.clamp(1e-200, 1.0).ln());
+    let is_free = |mechanism: &Mechanism| matches!(mechanism, Mechanism::Gaussian(..));
+    let free = rounds.iter().any(|(round, _)| is_free(round.mechanism()));
+    for _ in 0..if free { 8 } else { 1 } {
+        let spent = 0.5 * (low + high);
+        let each = SPENT * spent.exp() / price / events;
+        if each < Delta::SMALLEST {
             break;
+        }
+        let Some((pure, total)) = purified(rounds, each)? else {
+            low = spent;
+            continue;
         };
-        let value = pure.upper_delta(epsilon)? + price * total * (1.0 + CLOSED_FORM);
+        let rest = pure.upper_delta(epsilon)?;
+        let value = rest + price * total * (1.0 + CLOSED_FORM);
         if value < best.0 {
             best = (value, "clones");
         }
-        guess = value.clamp(1e-200, 1.0).min(guess);
+        if rest < spent.exp() {
+            high = spent;
+        } else {
+            low = spent;
+        }
     }
     Ok((best.0.min(1.0), best.1))
 }
@@ -186,7 +201,8 @@ pub(crate) fn local_delta(rounds: &[(&Round, u64)], epsilon: f64) -> Named {
 
 #[cfg(test)]
 mod tests {
-    use super::{epsilon, local_epsilon};
+    use super::{delta, epsilon, local_epsilon};
+    use crate::account::account;
     use crate::mechanism::{Domain, Mechanism};
     use crate::round::Round;
 
@@ -209,6 +225,36 @@ mod tests {
                 value >= 0.99 * local,
                 "{users} {times} {delta}: {value} {local}"
             );
+        }
+    }
+
+    #[test]
+    fn several_rounds_cost_what_one_attains_and_no_less_the_smaller_delta_is() {
+        for (sigma, users, times) in [(2.0, 100_000, 30), (6.0, 10_000_000, 10)] {
+            let mechanism = Mechanism::gaussian(sigma, Domain::Ball).unwrap();
+            let round = Round::new(mechanism, users).unwrap();
+            let one = account(&round).unwrap();
+            let rounds = [(&round, times)];
+            let mut last = 0.0;
+            for at in [0.2, 1e-6, 1e-30] {
+                let (value, _) = epsilon(&rounds, at).unwrap();
+                let attained = one.lower_epsilon(at).unwrap();
+                assert!(
+                    value >= attained,
+                    "{sigma} {users} {times} {at}: {value} {attained}"
+                );
+                assert!(
+                    value >= last,
+                    "{sigma} {users} {times} {at}: {value} after {last}"
+                );
+                last = value;
+                // The same rounds asked the other way round must not deny it.
+                let (back, _) = delta(&rounds, 1.05 * value + 1e-9).unwrap();
+                assert!(
+                    back <= 1.2 * at,
+                    "{sigma} {users} {times} {at}: {back} at {value}"
+                );
+            }
         }
     }
 }
