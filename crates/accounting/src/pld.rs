@@ -248,6 +248,12 @@ impl Pld {
         Self::through(&lattice, &values, deviation, limit)
     }
 
+    /// The same where losses beyond those looked at are possible, even infinite ones: what has them stays in δ at every ε.
+    pub(crate) fn without_limit(mut self) -> Self {
+        self.loss_limit = f64::INFINITY;
+        self
+    }
+
     /// Connects the dots h(α) = `values` at the lattice points from zero on, the same in both directions.
     fn through(lattice: &Lattice, values: &[f64], deviation: f64, limit: f64) -> Option<Self> {
         let last = values.len() as i64 - 1;

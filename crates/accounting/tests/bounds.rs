@@ -906,3 +906,60 @@ fn comparisons_that_once_were_wrong() {
     let round = Round::new(Mechanism::approximate_ldp(1.0, 1e-12).unwrap(), 1000).unwrap();
     assert!(upper(round.check_in(0.1).unwrap(), 1, 1e-6, "local").unwrap() <= 1.0);
 }
+
+/// Two rounds of k-ary randomized response against an adversary who sees every coin, by listing all he can see.
+#[test]
+fn an_adversary_who_sees_every_coin_learns_no_more_than_composed() {
+    let (n, k, epsilon0) = (6u64, 3u64, 1.2f64);
+    let e = epsilon0.exp();
+    let gamma = k as f64 / (e + k as f64 - 1.0);
+    let each = gamma / k as f64;
+    // The other n − 1 drew the two values so many times.
+    let counts = |first: i64, second: i64| -> f64 {
+        let rest = n as i64 - 1 - first - second;
+        if first < 0 || second < 0 || rest < 0 {
+            return 0.0;
+        }
+        let factorial = |m: i64| (1..=m).map(|i| i as f64).product::<f64>();
+        factorial(n as i64 - 1) / (factorial(first) * factorial(second) * factorial(rest))
+            * each.powi((first + second) as i32)
+            * (1.0 - 2.0 * each).powi(rest as i32)
+    };
+    // What one round shows: that the target threw a random value, or the counts with their own answer among them.
+    let mut seen = vec![(gamma, gamma)];
+    for first in 0..=n as i64 {
+        for second in 0..=n as i64 {
+            let one = (1.0 - gamma) * counts(first - 1, second);
+            let other = (1.0 - gamma) * counts(first, second - 1);
+            seen.push((one, other));
+        }
+    }
+    let total: f64 = seen.iter().map(|(one, _)| one).sum();
+    assert!((total - 1.0).abs() < 1e-12);
+    // Outcomes that the second dataset cannot give: their probabilities are added up over rounds, as if no two could happen.
+    let certain: f64 = seen.iter().filter(|(_, q)| *q == 0.0).map(|(p, _)| p).sum();
+    for rounds in [1, 2] {
+        let twice = if rounds == 2 { certain * certain } else { 0.0 };
+        let composed = numerical_accounting::strong_composed(n, k, epsilon0, rounds).unwrap();
+        // Both questions have answers, also where no epsilon will do.
+        let found = composed.epsilon(0.35);
+        assert!(composed.delta(found * 1.001 + 1e-9) <= 0.35, "{found}");
+        assert_eq!(composed.epsilon(0.1), f64::INFINITY);
+        for epsilon in [0.0, 0.3, 0.8, 1.5, 2.5] {
+            let a = f64::exp(epsilon);
+            let truth: f64 = if rounds == 1 {
+                seen.iter().map(|(p, q)| (p - a * q).max(0.0)).sum()
+            } else {
+                seen.iter()
+                    .flat_map(|x| seen.iter().map(move |y| (x.0 * y.0, x.1 * y.1)))
+                    .map(|(p, q)| (p - a * q).max(0.0))
+                    .sum()
+            };
+            let bound = composed.delta(epsilon);
+            assert!(
+                bound >= truth * (1.0 - 1e-12) && bound <= truth + twice + 1e-6,
+                "T = {rounds}, epsilon {epsilon}: {bound} against {truth}"
+            );
+        }
+    }
+}

@@ -96,7 +96,7 @@ pub fn strong_composed(users: u64, k: u64, epsilon0: f64, rounds: u64) -> Option
     // The largest finite ratio is n to 1; what lies beyond has infinite loss.
     let limit = (users as f64).ln();
     let deviation = truthful.sqrt() * (2.0 / counted).sqrt();
-    let pld = Pld::pessimistic_from(upper, limit, deviation, DEEP)?;
+    let pld = Pld::pessimistic_from(upper, limit, deviation, DEEP)?.without_limit();
     let mut composition = Composition::new(Side::Upper);
     composition.add(&pld, rounds).then_some(composition)
 }
