@@ -46,15 +46,20 @@ impl Failure {
         }
     }
 
-    /// The answer could not be written.
-    pub(crate) fn unwritten(error: &std::io::Error) -> Self {
+    /// Something that could not be completed.
+    pub(crate) fn incomplete(message: impl Into<String>) -> Self {
         Self {
             flag: None,
             value: None,
             allowed: None,
-            message: format!("the answer cannot be written: {error}"),
+            message: message.into(),
             code: NOT_COMPLETED,
         }
+    }
+
+    /// The answer could not be written.
+    pub(crate) fn unwritten(error: &std::io::Error) -> Self {
+        Self::incomplete(format!("the answer cannot be written: {error}"))
     }
 
     /// The same with other words in its message.
@@ -132,6 +137,55 @@ impl From<Error> for Failure {
             allowed,
             message,
             code,
+        }
+    }
+}
+
+impl From<shuffledp::randomizers::Error> for Failure {
+    fn from(error: shuffledp::randomizers::Error) -> Self {
+        use shuffledp::randomizers::Error;
+        let message = error.to_string();
+        match error {
+            Error::Accounting(error) => error.into(),
+            Error::Parameter {
+                parameter,
+                value,
+                allowed,
+            } => {
+                let flag = match parameter {
+                    "epsilon0" => "--epsilon0",
+                    "delta0" => "--delta0",
+                    "sigma" => "--sigma",
+                    "dimension" => "--dimension",
+                    _ => "--k",
+                };
+                Self {
+                    flag: Some(flag),
+                    message: format!("{flag} {value} is outside {allowed}"),
+                    value: Some(value),
+                    allowed: Some(allowed),
+                    code: BAD_INPUT,
+                }
+            }
+            Error::NoRandomness(_) => Self::incomplete(message),
+            _ => Self {
+                flag: None,
+                value: None,
+                allowed: None,
+                message,
+                code: BAD_INPUT,
+            },
+        }
+    }
+}
+
+impl From<shuffledp::protocol::audit::Error> for Failure {
+    fn from(error: shuffledp::protocol::audit::Error) -> Self {
+        use shuffledp::protocol::audit::Error;
+        match error {
+            Error::Randomizer(error) => error.into(),
+            Error::Attendance(error) => Self::words("--check-in", error.to_string()),
+            error => Self::incomplete(error.to_string()),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The `shuffledp` command: asks the library, prints.
 
 mod answer;
+mod audit;
 mod calibration;
 mod comparison;
 mod curve;
+mod device;
 mod divergences;
 mod failure;
 mod number;
@@ -65,6 +67,11 @@ enum Ask {
         after_help = "Example:\n  shuffledp reproduce shuffled-check-in/table-2 --out papers"
     )]
     Reproduce(reproduce::ReproduceArguments),
+    /// Attacks the code that runs, and puts what it finds beside the bracket
+    #[command(
+        after_help = "Example:\n  shuffledp audit --randomizer krr --k 10 --epsilon0 1 --users 100\n\nThe exit code is 3 if the attack went beyond the upper bound."
+    )]
+    Audit(audit::AuditArguments),
     /// Completions for a shell, on standard output
     #[command(after_help = "Example:\n  shuffledp completions bash > shuffledp.bash")]
     Completions {
@@ -153,10 +160,10 @@ fn main() -> ExitCode {
     };
     let format = command.ask.format();
     match command.ask.answer() {
-        Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
+        Ok((text, code)) => match std::io::stdout().write_all(text.as_bytes()) {
+            Ok(()) => code,
             // Whoever reads has had enough: not an error.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => code,
             Err(error) => Failure::unwritten(&error).report(Format::Table),
         },
         Err(failure) => failure.report(format),
@@ -171,49 +178,51 @@ impl Ask {
             Self::Delta(arguments) => arguments.words.format,
             Self::Calibrate(arguments) => arguments.words.format,
             Self::Curve(arguments) => arguments.words.format,
+            Self::Audit(arguments) => arguments.words.format,
             Self::Reproduce(_) | Self::Completions { .. } => Format::Table,
         }
     }
 
-    fn answer(self) -> Result<String, Failure> {
-        match self {
+    /// What to print, and the exit code.
+    fn answer(self) -> Result<(String, ExitCode), Failure> {
+        let text = match self {
             Self::Epsilon(EpsilonArguments { words, delta }) => {
                 let delta = Delta::new(number::real("--delta", &delta)?)?;
                 let question = words.question()?;
                 let answer = words.account(&question)?.epsilon(delta)?;
                 let given = ("delta", delta.value());
-                Ok(answer::text(
+                answer::text(
                     words.format,
                     question,
                     given,
                     "epsilon",
                     &answer,
                     Epsilon::value,
-                ))
+                )
             }
             Self::Delta(DeltaArguments { words, epsilon }) => {
                 let epsilon = Epsilon::new(number::real("--epsilon", &epsilon)?)?;
                 let question = words.question()?;
                 let answer = words.account(&question)?.delta(epsilon)?;
                 let given = ("epsilon", epsilon.value());
-                Ok(answer::text(
+                answer::text(
                     words.format,
                     question,
                     given,
                     "delta",
                     &answer,
                     Delta::value,
-                ))
+                )
             }
             Self::Rdp(RdpArguments { words, orders }) => {
                 words.refuse_accuracy()?;
                 let orders = divergences::orders(&orders)?;
-                divergences::text(words.format, words.question()?, &orders)
+                divergences::text(words.format, words.question()?, &orders)?
             }
             Self::Compare(EpsilonArguments { words, delta }) => {
                 let delta = Delta::new(number::real("--delta", &delta)?)?;
                 words.refuse_accuracy()?;
-                comparison::text(words.format, words.question()?, delta)
+                comparison::text(words.format, words.question()?, delta)?
             }
             Self::Calibrate(CalibrateArguments {
                 words,
@@ -226,15 +235,17 @@ impl Ask {
                     Failure::value("--target-epsilon", &target_epsilon, "in [0, inf)")
                 })?;
                 let delta = Delta::new(number::real("--delta", &delta)?)?;
-                calibration::text(&words, solve, target, delta)
+                calibration::text(&words, solve, target, delta)?
             }
-            Self::Curve(arguments) => arguments.text(),
-            Self::Reproduce(arguments) => arguments.text(),
+            Self::Curve(arguments) => arguments.text()?,
+            Self::Reproduce(arguments) => arguments.text()?,
+            Self::Audit(arguments) => return arguments.text(),
             Self::Completions { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Command::command(), "shuffledp", &mut script);
-                Ok(String::from_utf8_lossy(&script).into_owned())
+                String::from_utf8_lossy(&script).into_owned()
             }
-        }
+        };
+        Ok((text, ExitCode::SUCCESS))
     }
 }

@@ -23,6 +23,11 @@ impl Progress {
         self.0.tick();
     }
 
+    /// Several more are done.
+    pub(crate) fn advance(&self, steps: u64) {
+        self.0.inc(steps);
+    }
+
     /// One more is done.
     pub(crate) fn step(&self) {
         self.0.inc(1);

@@ -2,11 +2,13 @@
 
 use crate::answer::Format;
 use crate::failure::Failure;
-use crate::number::{grouped, real, whole};
+use crate::number::{grouped, plain, real, whole};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
+use shuffledp::randomizers::{DiscreteGaussian, Randomizer as _};
 use shuffledp::{
-    Account, Channel, Domain, Mechanism, OracleKind, Plan, Round, ScalarKind, Unknown, account,
+    Account, Answer, Channel, Delta, Domain, Epsilon, Mechanism, OracleKind, Plan, Round,
+    ScalarKind, Unknown, account,
 };
 use std::path::{Path, PathBuf};
 
@@ -41,8 +43,23 @@ pub(crate) enum Randomizer {
     Duchi,
     /// The piecewise mean mechanism
     Piecewise,
+    /// Duchi's bit or the piecewise mechanism, by a coin
+    Hybrid,
     /// Gaussian noise (see --domain)
     Gaussian,
+    /// Integer Gaussian noise on values in [0, 1]
+    DiscreteGaussian,
+    /// One coordinate of a vector of bounded coordinates, and one bit
+    #[value(name = "r-inf")]
+    RInf,
+    /// One Hadamard measurement of a vector of bounded l1 norm, and one bit
+    #[value(name = "r-1")]
+    R1,
+    /// A random direction against a vector of bounded l2 norm, and one bit
+    #[value(name = "r-2")]
+    R2,
+    /// A direction that leans to a vector of bounded l2 norm
+    PrivUnit,
     /// Any (epsilon0, delta0)-LDP randomizer
     ApproxLdp,
     /// Central DP-SGD: one of N steps of the Gaussian mechanism, chosen at random, sees the record
@@ -64,28 +81,31 @@ pub(crate) enum Where {
 pub(crate) struct Words {
     /// Local randomizer
     #[arg(long, value_enum, default_value_t = Randomizer::Ldp)]
-    randomizer: Randomizer,
+    pub(crate) randomizer: Randomizer,
     /// Local guarantee: 0, or from 1e-12 to 100
     #[arg(long, value_name = "E0", allow_hyphen_values = true)]
-    epsilon0: Option<String>,
-    /// Local delta, for approx-ldp
+    pub(crate) epsilon0: Option<String>,
+    /// Local delta, for approx-ldp and discrete-gaussian
     #[arg(long, value_name = "D0", allow_hyphen_values = true)]
-    delta0: Option<String>,
+    pub(crate) delta0: Option<String>,
     /// A CSV file without a header, for matrix
     #[arg(long, value_name = "CSV")]
     file: Option<PathBuf>,
-    /// Standard deviation of the noise, for gaussian and random-allocation
+    /// Standard deviation of the noise, for gaussian, discrete-gaussian and random-allocation
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
-    sigma: Option<String>,
+    pub(crate) sigma: Option<String>,
     /// Values that gaussian noise is added to: numbers in [0, 1], which a replacement moves by up to 1, or vectors of norm at most 1 in any dimension, by up to 2 [default: interval]
     #[arg(long, value_enum, value_name = "WHERE")]
-    domain: Option<Where>,
+    pub(crate) domain: Option<Where>,
     /// Number of categories, for krr, sue, oue, subset, hadamard, olh and discrete-laplace
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
-    k: Option<String>,
+    pub(crate) k: Option<String>,
+    /// Number of coordinates, for r-inf, r-1, r-2 and priv-unit: no price depends on it [default: 8, where they are run]
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    pub(crate) dimension: Option<String>,
     /// Number of users n, at least 2 (1e6 is understood)
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    users: Option<String>,
+    pub(crate) users: Option<String>,
     /// M of N users take part, drawn without replacement [default: everybody]
     #[arg(long, value_name = "M", allow_hyphen_values = true)]
     sample: Option<String>,
@@ -102,7 +122,7 @@ pub(crate) struct Words {
     rounds: String,
     /// A user's randomizer may depend on earlier reports of the same round
     #[arg(long)]
-    adaptive_within_round: bool,
+    pub(crate) adaptive_within_round: bool,
     /// Fraction of users who may collude with the analyzer: they do not count in n
     #[arg(
         long,
@@ -110,13 +130,13 @@ pub(crate) struct Words {
         default_value = "0",
         allow_hyphen_values = true
     )]
-    colluding: String,
+    pub(crate) colluding: String,
     /// A TOML file of several kinds of rounds, instead of the words above
     #[arg(
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "epsilon0", "delta0", "sigma", "domain", "file", "k", "users", "sample", "check_in", "rounds", "colluding",
+            "epsilon0", "delta0", "sigma", "domain", "file", "k", "dimension", "users", "sample", "check_in", "rounds", "colluding",
             "adaptive_within_round", "randomizer",
         ]
     )]
@@ -164,7 +184,9 @@ impl Words {
                 (plan, query, sentence)
             }
             None => {
-                let (round, mut query) = self.round()?;
+                let mut query = Map::new();
+                let mechanism = self.mechanism(&mut query)?;
+                let round = self.round(mechanism, &mut query)?;
                 let rounds = whole("--rounds", &self.rounds)?;
                 query.insert("rounds".into(), json!(rounds));
                 let plan = Plan::new(round, rounds)?;
@@ -183,6 +205,11 @@ impl Words {
             sentence,
             adjacency,
         })
+    }
+
+    /// Whether a file says what is run.
+    pub(crate) fn is_plan(&self) -> bool {
+        self.plan.is_some()
     }
 
     /// The same words with one of them set.
@@ -242,10 +269,53 @@ impl Words {
         }
     }
 
-    /// The round, and the same words as JSON.
-    fn round(&self) -> Result<(Round, Map<String, Value>), Failure> {
-        let mut query = Map::new();
-        let mechanism = self.mechanism(&mut query)?;
+    /// The same question about what runs: its price is that of the code, whatever the words' own would be.
+    pub(crate) fn question_of(&self, mechanism: Mechanism) -> Result<Question, Failure> {
+        let mut question = self.question()?;
+        let round = self.round(mechanism, &mut Map::new())?;
+        question.plan = Plan::new(round, question.plan.total())?;
+        Ok(question)
+    }
+
+    /// What the code that runs costs at a delta, where a fraction of those who would take part drop out.
+    ///
+    /// Dropouts are not credited above: reports that arrive are computed from those that would have. Below they are: what is attained is attained with those who come, for whom dropping out is one more coin.
+    pub(crate) fn price(
+        &self,
+        mechanism: Mechanism,
+        dropout: f64,
+        delta: Delta,
+    ) -> Result<(Question, Answer<Epsilon>), Failure> {
+        let mut question = self.question_of(mechanism.clone())?;
+        let mut answer = self.account(&question)?.epsilon(delta)?;
+        if dropout > 0.0 {
+            question.sentence += &format!(
+                " A fraction {} of them drops out, which the upper bound does not credit.",
+                plain(dropout)
+            );
+            if self.sample.is_some() {
+                answer.lower.value = Epsilon::new(0.0)?;
+                answer.lower.method = "none".into();
+                answer.lower.attained_by = None;
+            } else {
+                let rate = match &self.check_in {
+                    Some(text) => real("--check-in", text)?,
+                    None => 1.0,
+                };
+                let fewer = self.with(Unknown::CheckIn, rate * (1.0 - dropout));
+                let fewer = fewer.question_of(mechanism)?;
+                answer.lower = self.account(&fewer)?.epsilon(delta)?.lower;
+            }
+        }
+        Ok((question, answer))
+    }
+
+    /// The round of a mechanism, its words into the query.
+    fn round(
+        &self,
+        mechanism: Mechanism,
+        query: &mut Map<String, Value>,
+    ) -> Result<Round, Failure> {
         let Some(users) = &self.users else {
             return Err(Failure::words(
                 "--users",
@@ -286,8 +356,7 @@ impl Words {
         }
         let colluding = real("--colluding", &self.colluding)?;
         query.insert("colluding".into(), json!(colluding));
-        round = round.colluding(colluding)?;
-        Ok((round, query))
+        Ok(round.colluding(colluding)?)
     }
 
     /// The randomizer, whose words go into the query.
@@ -308,7 +377,13 @@ impl Words {
             Randomizer::DiscreteLaplace => ("discrete-laplace", &["--k", "--epsilon0"]),
             Randomizer::Duchi => ("duchi", &["--epsilon0"]),
             Randomizer::Piecewise => ("piecewise", &["--epsilon0"]),
+            Randomizer::Hybrid => ("hybrid", &["--epsilon0"]),
             Randomizer::Gaussian => ("gaussian", &["--sigma"]),
+            Randomizer::DiscreteGaussian => ("discrete-gaussian", &["--sigma", "--delta0"]),
+            Randomizer::RInf => ("r-inf", &["--epsilon0"]),
+            Randomizer::R1 => ("r-1", &["--epsilon0"]),
+            Randomizer::R2 => ("r-2", &["--epsilon0"]),
+            Randomizer::PrivUnit => ("priv-unit", &["--epsilon0"]),
             Randomizer::RandomAllocation => ("random-allocation", &["--sigma"]),
         };
         query.insert("randomizer".into(), json!(name));
@@ -340,6 +415,19 @@ impl Words {
             let message = format!("--domain is not for --randomizer {name}");
             return Err(Failure::words("--domain", message));
         }
+        if let Some(dimension) = &self.dimension {
+            let vectors = [
+                Randomizer::RInf,
+                Randomizer::R1,
+                Randomizer::R2,
+                Randomizer::PrivUnit,
+            ];
+            if !vectors.contains(&self.randomizer) {
+                let message = format!("--dimension {dimension} is not for --randomizer {name}");
+                return Err(Failure::words("--dimension", message));
+            }
+            query.insert("dimension".into(), json!(whole("--dimension", dimension)?));
+        }
         for (flag, value, what) in given {
             match (own.contains(&flag), value) {
                 (true, None) => {
@@ -359,8 +447,12 @@ impl Words {
             Ok::<f64, Failure>(value)
         };
         Ok(match self.randomizer {
-            Randomizer::Ldp => Mechanism::ldp(number("--epsilon0", "epsilon0", &self.epsilon0)?)?,
-            Randomizer::Rr => {
+            // The accountant has no law of their own for hybrid and priv-unit.
+            Randomizer::Ldp | Randomizer::Hybrid | Randomizer::PrivUnit => {
+                Mechanism::ldp(number("--epsilon0", "epsilon0", &self.epsilon0)?)?
+            }
+            // Whatever is measured, what protects is one bit.
+            Randomizer::Rr | Randomizer::RInf | Randomizer::R1 | Randomizer::R2 => {
                 Mechanism::binary_response(number("--epsilon0", "epsilon0", &self.epsilon0)?)?
             }
             Randomizer::Krr => {
@@ -420,6 +512,11 @@ impl Words {
                 query.insert("domain".into(), json!(name));
                 Mechanism::gaussian(sigma, domain)?
             }
+            Randomizer::DiscreteGaussian => {
+                let sigma = number("--sigma", "sigma", &self.sigma)?;
+                let delta0 = number("--delta0", "delta0", &self.delta0)?;
+                DiscreteGaussian::new(sigma, delta0)?.mechanism().clone()
+            }
             Randomizer::RandomAllocation => {
                 Mechanism::random_allocation(number("--sigma", "sigma", &self.sigma)?)?
             }
@@ -458,6 +555,12 @@ impl Words {
             }
             Randomizer::Duchi => "Duchi's mean mechanism".to_owned(),
             Randomizer::Piecewise => "the piecewise mean mechanism".to_owned(),
+            Randomizer::Hybrid => "the hybrid mean mechanism".to_owned(),
+            Randomizer::DiscreteGaussian => "discrete Gaussian noise on [0, 1]".to_owned(),
+            Randomizer::RInf => "R_inf on vectors".to_owned(),
+            Randomizer::R1 => "R_1 on vectors".to_owned(),
+            Randomizer::R2 => "R_2 on vectors".to_owned(),
+            Randomizer::PrivUnit => "PrivUnit on vectors".to_owned(),
             Randomizer::Gaussian if self.domain == Some(Where::Ball) => {
                 "Gaussian noise on vectors of norm at most 1".to_owned()
             }
@@ -465,7 +568,9 @@ impl Words {
             Randomizer::RandomAllocation => "Gaussian noise".to_owned(),
         };
         let (parameter, value) = match self.randomizer {
-            Randomizer::Gaussian | Randomizer::RandomAllocation => ("sigma", self.sigma.as_deref()),
+            Randomizer::Gaussian | Randomizer::DiscreteGaussian | Randomizer::RandomAllocation => {
+                ("sigma", self.sigma.as_deref())
+            }
             Randomizer::Matrix => ("file", self.file.as_deref().and_then(Path::to_str)),
             _ => ("epsilon0", self.epsilon0.as_deref()),
         };

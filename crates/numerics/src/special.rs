@@ -119,6 +119,12 @@ pub fn erf_inv(x: f32) -> f32 {
     pxfm::f_erfinvf(x)
 }
 
+/// The inverse of erfc, on (0, 2).
+#[inline]
+pub fn erfc_inv(x: f64) -> f64 {
+    pxfm::f_erfcinv(x)
+}
+
 /// The regularised incomplete beta function I_x(a, b), to about 1e-13.
 #[inline]
 pub fn beta_share(a: f64, b: f64, x: f64) -> f64 {

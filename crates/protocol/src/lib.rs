@@ -1,7 +1,16 @@
-//! The protocol without its wires: what a shuffler does with a batch.
+//! The protocol without its wires: who takes part, what a shuffler does with a batch, what an analyzer reads from it, and an attack on all of it.
 //!
 //! Nothing here opens a file or a socket; a [`Shuffler`] that runs out of memory asks its owner for a place to put reports.
 
-mod shuffler;
+mod analyzer;
+mod attendance;
+pub mod audit;
+mod confidence;
+mod consistency;
+pub mod shuffler;
 
+pub use analyzer::{Analyzer, of_all_users};
+pub use attendance::{Attendance, Unattended};
+pub use confidence::Confidence;
+pub use consistency::make_consistent;
 pub use shuffler::{Error, Shuffler};

@@ -56,6 +56,7 @@ impl Coin {
     }
 
     /// Tosses it.
+    #[inline]
     pub fn toss<R: Random + ?Sized>(self, random: &mut R) -> bool {
         random.word() < self.threshold
     }
@@ -67,6 +68,7 @@ pub(crate) fn round_up<R: Random + ?Sized>(value: f64, random: &mut R) -> bool {
 }
 
 /// One of 0, …, `bound` − 1, all alike; `bound` is positive.
+#[inline]
 pub fn below<R: Random + ?Sized>(bound: u64, random: &mut R) -> u64 {
     loop {
         let product = u128::from(random.word()) * u128::from(bound);

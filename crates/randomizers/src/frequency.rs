@@ -31,6 +31,11 @@ pub trait Support {
 
     /// The probability of a report.
     fn probability(&self, value: u64, report: &[u8]) -> Option<f64>;
+
+    /// The same up to a factor that all values share.
+    fn likelihood(&self, value: u64, report: &[u8]) -> Option<f64> {
+        self.probability(value, report)
+    }
 }
 
 /// A frequency oracle.
@@ -87,5 +92,9 @@ impl<S: Support> Randomizer for Frequency<S> {
 
     fn probability(&self, value: &u64, report: &[u8]) -> Option<f64> {
         self.0.probability(*value, report)
+    }
+
+    fn likelihood(&self, value: &u64, report: &[u8]) -> Option<f64> {
+        self.0.likelihood(*value, report)
     }
 }

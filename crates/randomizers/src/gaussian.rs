@@ -8,7 +8,7 @@
 
 use crate::error::Error;
 use crate::noise;
-use crate::number::{Noise, Number, level, level_variance};
+use crate::number::{Noise, Number, level, level_variance, over_levels};
 use crate::random::Random;
 use crate::wire;
 use shuffledp_accounting::{Domain, Mechanism};
@@ -77,5 +77,14 @@ impl Noise for GridGaussian {
     /// Not listed: σ/2¹⁶ is a fine grid.
     fn probability(&self, _: f64, _: &[u8]) -> Option<f64> {
         None
+    }
+
+    /// The density at the middle of the cell.
+    fn likelihood(&self, value: f64, report: &[u8]) -> Option<f64> {
+        let middle = wire::integer(report).ok()? as f64 + 0.5;
+        let sigma = 2f64.powi(BITS as i32);
+        Some(over_levels(value, self.levels, |level| {
+            (-0.5 * ((middle - level) / sigma).powi(2)).exp()
+        }))
     }
 }

@@ -163,7 +163,7 @@ impl Randomizer for HadamardResponse {
                 all.push(Estimate {
                     value,
                     // What was seen of the block stands for its probability.
-                    variance: (gain * gain * seen - value * value).max(0.0) / n,
+                    variance: (gain * gain * seen - value.clamp(0.0, 1.0)).max(0.0) / n,
                 });
             }
         }

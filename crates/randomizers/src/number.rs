@@ -32,6 +32,11 @@ pub trait Noise {
 
     /// The probability of a report, where reports can be listed.
     fn probability(&self, value: f64, report: &[u8]) -> Option<f64>;
+
+    /// The same up to a factor that all numbers share.
+    fn likelihood(&self, value: f64, report: &[u8]) -> Option<f64> {
+        self.probability(value, report)
+    }
 }
 
 /// A mean mechanism.
@@ -82,6 +87,10 @@ impl<N: Noise> Randomizer for Number<N> {
 
     fn probability(&self, value: &f64, report: &[u8]) -> Option<f64> {
         self.0.probability(*value, report)
+    }
+
+    fn likelihood(&self, value: &f64, report: &[u8]) -> Option<f64> {
+        self.0.likelihood(*value, report)
     }
 }
 

@@ -54,8 +54,21 @@ impl Simulated {
 
 impl sealed::Sealed for Secure {}
 impl sealed::Sealed for Simulated {}
+impl<R: Random + ?Sized> sealed::Sealed for &mut R {}
+
+impl<R: Random + ?Sized> Random for &mut R {
+    #[inline]
+    fn word(&mut self) -> u64 {
+        (**self).word()
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) {
+        (**self).fill(bytes);
+    }
+}
 
 impl Random for Secure {
+    #[inline]
     fn word(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -66,6 +79,7 @@ impl Random for Secure {
 }
 
 impl Random for Simulated {
+    #[inline]
     fn word(&mut self) -> u64 {
         self.0.next_u64()
     }

@@ -56,4 +56,9 @@ pub trait Randomizer {
 
     /// The probability of a report of a value; none where a report is too large a thing to list.
     fn probability(&self, value: &Self::Value, report: &[u8]) -> Option<f64>;
+
+    /// The same up to a factor that all values share: what is needed to tell values apart by a report. None for a malformed one.
+    fn likelihood(&self, value: &Self::Value, report: &[u8]) -> Option<f64> {
+        self.probability(value, report)
+    }
 }

@@ -130,4 +130,15 @@ impl Support for Unary {
         });
         Some(all.product())
     }
+
+    /// Against a report of nobody's: the other bits cancel.
+    fn likelihood(&self, value: u64, report: &[u8]) -> Option<f64> {
+        self.checked(report).ok()?;
+        let (p, q) = self.chances();
+        Some(if Self::bit(report, value) {
+            p / q
+        } else {
+            (1.0 - p) / (1.0 - q)
+        })
+    }
 }

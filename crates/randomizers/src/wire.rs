@@ -9,12 +9,14 @@ pub(crate) fn bytes(count: u64) -> usize {
 }
 
 /// Writes a number that fits.
+#[inline]
 pub(crate) fn put(number: u64, place: &mut [u8]) {
     let width = place.len();
     place.copy_from_slice(&number.to_le_bytes()[..width]);
 }
 
 /// Reads a number that must be below `count`.
+#[inline]
 pub(crate) fn get(place: &[u8], count: u64) -> Result<u64, Error> {
     let mut all = [0; 8];
     all[..place.len()].copy_from_slice(place);
@@ -35,6 +37,7 @@ pub(crate) fn integer(report: &[u8]) -> Result<i64, Error> {
 }
 
 /// A report of the right length.
+#[inline]
 pub(crate) fn sized(report: &[u8], length: usize) -> Result<(), Error> {
     if report.len() == length {
         Ok(())

@@ -12,6 +12,8 @@
 //! ```
 
 pub use shuffledp_accounting::*;
+pub use shuffledp_protocol as protocol;
+pub use shuffledp_randomizers as randomizers;
 
 /// The README's program, run as a test.
 #[cfg(doctest)]

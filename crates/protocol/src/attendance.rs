@@ -1,0 +1,107 @@
+//! Who sends a report: everybody, a sample of fixed size, or each by a coin of their own; and who fails to.
+//!
+//! A sample is chosen in one pass over the users: of `left` users still in line, `wanted` are still to be chosen, so the next one is with probability wanted/left, exactly (Knuth's algorithm S). A check-in coin comes up at most as often as the rate says.
+//!
+//! Whoever drops out does so after being chosen, by a coin that knows nothing of anybody's value: the reports that arrive are computed from those that would have, so the price of the round without dropouts holds. Where the network chooses who drops out, it does not.
+
+use shuffledp_accounting::Participation;
+use shuffledp_randomizers::{Coin, Random, below};
+
+/// Why nobody can be called.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unattended {
+    /// A sample is of the users there are.
+    #[error("a sample of {sample} from {users} users")]
+    Sample {
+        /// Its size.
+        sample: u64,
+        /// The users.
+        users: u64,
+    },
+    /// One coin for all is needed to run a round.
+    #[error("check-in rates from {lowest} to {highest}: to run a round, one rate is needed")]
+    Rates {
+        /// The lowest rate.
+        lowest: f64,
+        /// The highest rate.
+        highest: f64,
+    },
+    /// Not everybody can drop out.
+    #[error("dropout rate {0} is outside [0, 1)")]
+    Dropout(f64),
+}
+
+/// Calls the users of a round one after the other.
+///
+/// ```
+/// use shuffledp_accounting::Participation;
+/// use shuffledp_protocol::Attendance;
+/// use shuffledp_randomizers::Secure;
+///
+/// let mut random = Secure::new()?;
+/// let mut attendance = Attendance::new(Participation::Sample(30), 1000, 0.0)?;
+/// let came = (0..1000).filter(|_| attendance.comes(&mut random)).count();
+/// assert_eq!(came, 30);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Attendance {
+    choice: Choice,
+    drops: Option<Coin>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Choice {
+    Everyone,
+    Sample { wanted: u64, left: u64 },
+    CheckIn(Coin),
+}
+
+impl Attendance {
+    /// Of `users` users; each who would send a report fails to with probability `dropout`.
+    pub fn new(participation: Participation, users: u64, dropout: f64) -> Result<Self, Unattended> {
+        let choice = match participation {
+            Participation::Everyone => Choice::Everyone,
+            Participation::Sample(sample) if sample > users => {
+                return Err(Unattended::Sample { sample, users });
+            }
+            Participation::Sample(wanted) => Choice::Sample {
+                wanted,
+                left: users,
+            },
+            Participation::CheckIn(rate) if rate.lowest() != rate.highest() => {
+                return Err(Unattended::Rates {
+                    lowest: rate.lowest(),
+                    highest: rate.highest(),
+                });
+            }
+            Participation::CheckIn(rate) if rate.highest() == 1.0 => Choice::Everyone,
+            Participation::CheckIn(rate) => {
+                Choice::CheckIn(Coin::shy(rate.highest(), 1.0 - rate.highest()))
+            }
+        };
+        if !(0.0..1.0).contains(&dropout) {
+            return Err(Unattended::Dropout(dropout));
+        }
+        Ok(Self {
+            choice,
+            drops: (dropout > 0.0).then(|| Coin::shy(dropout, 1.0 - dropout)),
+        })
+    }
+
+    /// Whether a report of the next user in line arrives.
+    pub fn comes<R: Random + ?Sized>(&mut self, random: &mut R) -> bool {
+        let chosen = match &mut self.choice {
+            Choice::Everyone => true,
+            Choice::CheckIn(coin) => coin.toss(random),
+            Choice::Sample { wanted, left } => {
+                let chosen = *left > 0 && below(*left, random) < *wanted;
+                *left = left.saturating_sub(1);
+                *wanted -= u64::from(chosen);
+                chosen
+            }
+        };
+        chosen && !self.drops.is_some_and(|coin| coin.toss(random))
+    }
+}
