@@ -19,8 +19,8 @@ use shuffledp::{Answer, Delta, Epsilon, Side};
 use std::borrow::Borrow;
 use std::process::ExitCode;
 
-/// Reports of one dataset, where nobody says how many runs: some ten seconds of the quicker randomizers.
-const REPORTS: u64 = 100_000_000;
+/// Reports of one dataset, where nobody says how many runs: some twenty seconds, of categories and of the rest.
+const REPORTS: [u64; 2] = [200_000_000, 25_000_000];
 /// Users of an audit: each run is all of them.
 const MOST_USERS: u64 = 10_000_000;
 /// The attack went past the guarantee.
@@ -67,7 +67,7 @@ pub(crate) struct AuditArguments {
         help_heading = "Attack"
     )]
     others: Option<String>,
-    /// Runs of each dataset [default: what makes 1e8 reports, from 1000 to 1e6]
+    /// Runs of each dataset [default: what makes 2e8 reports, 2.5e7 of numbers and vectors, from 1000 to 2e6]
     #[arg(
         long,
         value_name = "N",
@@ -117,7 +117,6 @@ impl AuditArguments {
         let words = &self.words;
         words.refuse_accuracy()?;
         let delta = Delta::new(real("--delta", &self.delta)?)?;
-        let setting = self.setting(delta)?;
         let device = Device::new(
             words,
             if self.fault == Some(Fault::HalfNoise) {
@@ -126,6 +125,7 @@ impl AuditArguments {
                 1.0
             },
         )?;
+        let setting = self.setting(&device, delta)?;
         let priced = Device::new(words, 1.0)?.mechanism();
         let (question, bracket) = words.price(priced, setting.dropout, delta)?;
         let shuffle: Shuffle = match self.fault {
@@ -166,7 +166,7 @@ impl AuditArguments {
         Ok((text, code))
     }
 
-    fn setting(&self, delta: Delta) -> Result<Setting, Failure> {
+    fn setting(&self, device: &Device, delta: Delta) -> Result<Setting, Failure> {
         let words = &self.words;
         if words.is_plan() {
             return Err(Failure::words(
@@ -206,7 +206,10 @@ impl AuditArguments {
         let confidence = real("--confidence", &self.confidence)?;
         let trials = match &self.trials {
             Some(text) => whole("--trials", text)?,
-            None => (REPORTS / (users * rounds)).clamp(1000, 1_000_000),
+            None => {
+                let reports = REPORTS[usize::from(!matches!(device, Device::Category(_)))];
+                (reports / (users * rounds)).clamp(1000, 2_000_000)
+            }
         };
         if !(1000..=1_000_000_000).contains(&trials) {
             return Err(Failure::value(

@@ -3,6 +3,7 @@
 mod answer;
 mod audit;
 mod calibration;
+mod column;
 mod comparison;
 mod curve;
 mod device;
@@ -13,6 +14,7 @@ mod plot;
 mod progress;
 mod reproduce;
 mod series;
+mod simulate;
 mod words;
 
 use answer::Format;
@@ -67,6 +69,8 @@ enum Ask {
         after_help = "Example:\n  shuffledp reproduce shuffled-check-in/table-2 --out papers"
     )]
     Reproduce(reproduce::ReproduceArguments),
+    /// A collection from the records of a file: devices, shuffler and analyzer in one process
+    Simulate(simulate::SimulateArguments),
     /// Attacks the code that runs, and puts what it finds beside the bracket
     #[command(
         after_help = "Example:\n  shuffledp audit --randomizer krr --k 10 --epsilon0 1 --users 100\n\nThe exit code is 3 if the attack went beyond the upper bound."
@@ -178,6 +182,7 @@ impl Ask {
             Self::Delta(arguments) => arguments.words.format,
             Self::Calibrate(arguments) => arguments.words.format,
             Self::Curve(arguments) => arguments.words.format,
+            Self::Simulate(arguments) => arguments.format(),
             Self::Audit(arguments) => arguments.words.format,
             Self::Reproduce(_) | Self::Completions { .. } => Format::Table,
         }
@@ -239,6 +244,7 @@ impl Ask {
             }
             Self::Curve(arguments) => arguments.text()?,
             Self::Reproduce(arguments) => arguments.text()?,
+            Self::Simulate(arguments) => arguments.text()?,
             Self::Audit(arguments) => return arguments.text(),
             Self::Completions { shell } => {
                 let mut script = Vec::new();

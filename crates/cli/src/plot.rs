@@ -209,7 +209,7 @@ impl Picture {
         let (mut lines, mut marks) = (0, 0);
         // Beside each other only where nothing else is drawn: marks on lines stay on them.
         let marked = |series: &&Series| series.look == Look::Marks;
-        let seen = |series: &&Series| series.look != Look::Hidden;
+        let seen = |series: &&Series| !matches!(series.look, Look::Hidden | Look::Whisker);
         let beside = if sheet
             .series
             .iter()
@@ -220,14 +220,14 @@ impl Picture {
         } else {
             0
         };
-        for series in &sheet.series {
+        for (index, series) in sheet.series.iter().enumerate() {
             let runs: Vec<Vec<(f64, f64)>> = self
                 .points(sheet, series)
                 .into_iter()
                 .map(|run| run.into_iter().map(place).collect())
                 .collect();
             // A bound that holds nowhere here has nothing to show.
-            if runs.is_empty() || series.look == Look::Hidden {
+            if runs.is_empty() || matches!(series.look, Look::Hidden | Look::Whisker) {
                 continue;
             }
             let (colour, dash) = match series.look {
@@ -244,7 +244,9 @@ impl Picture {
                         Some(DASHES[(lines - 1) % DASHES.len()]),
                     )
                 }
-                Look::Marks | Look::Hidden => (COLOURS[(4 + marks) % COLOURS.len()], None),
+                Look::Marks | Look::Whisker | Look::Hidden => {
+                    (COLOURS[(4 + marks) % COLOURS.len()], None)
+                }
             };
             let dash = dash.map(|dash| kind.dash(dash));
             let shape = if series.look == Look::Marks {
@@ -256,11 +258,15 @@ impl Picture {
                     _ => 0.0,
                 };
                 marks += 1;
-                let points = ScatterPlot::new()
+                let reaches = whiskers(sheet, index, scales.1);
+                let mut points = ScatterPlot::new()
                     .with_data(runs.into_iter().flatten().map(|(x, y)| (x + shift, y)))
                     .with_color(colour)
                     .with_size(4.5)
                     .with_marker(marker);
+                if !reaches.is_empty() {
+                    points = points.with_y_err_asymmetric(reaches);
+                }
                 plots.push(Plot::Scatter(points));
                 LegendShape::Marker(marker)
             } else {
@@ -341,7 +347,13 @@ impl Picture {
         if self.y.scale == Scale::Log {
             layout = layout.with_log_y();
         } else {
-            layout = layout.with_y_axis_min(0.0);
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let estimated = sheet.series.iter().any(|s| s.look == Look::Whisker);
+            // A quantity may lie far from 0; a bound or a share is seen against it.
+            if !(estimated && least > 0.5 * most) {
+                layout = layout.with_y_axis_min(1.05 * least.min(0.0) * scales.1);
+            }
         }
         render_multiple(plots, layout)
     }
@@ -398,6 +410,32 @@ impl Picture {
         }
         areas
     }
+}
+
+/// How far the bars of marks reach below and above them, where every mark has one.
+fn whiskers(sheet: &Sheet, marks: usize, scale: f64) -> Vec<(f64, f64)> {
+    let end = |side: Side| {
+        let mut after = sheet.series[marks + 1..].iter();
+        after
+            .by_ref()
+            .take_while(|series| series.look == Look::Whisker)
+            .find(|series| series.side == side)
+    };
+    let (Some(low), Some(high)) = (end(Side::Lower), end(Side::Upper)) else {
+        return Vec::new();
+    };
+    let rows = sheet.series[marks]
+        .values
+        .iter()
+        .zip(&low.values)
+        .zip(&high.values);
+    let reaches: Option<Vec<(f64, f64)>> = rows
+        .map(|((mark, low), high)| {
+            let (mark, low, high) = ((*mark)?, (*low)?, (*high)?);
+            Some((scale * (mark - low), scale * (high - mark)))
+        })
+        .collect();
+    reaches.unwrap_or_default()
 }
 
 /// The library counts clip paths over all pictures that a process draws; here each picture counts from zero, so that it does not depend on the others.

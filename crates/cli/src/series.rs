@@ -15,6 +15,8 @@ pub(crate) enum Look {
     Line,
     /// Marks without a line: numbers that somebody printed.
     Marks,
+    /// One end of a bar at each of the marks that come before.
+    Whisker,
     /// In the file of numbers only.
     Hidden,
 }

@@ -55,6 +55,11 @@ impl<'a, R: Randomizer> Analyzer<'a, R> {
         self.refused
     }
 
+    /// The reports, added up.
+    pub fn tally(&self) -> &R::Tally {
+        &self.tally
+    }
+
     /// What the batch says; nothing if it is empty.
     pub fn estimate(&self) -> Option<R::Estimate> {
         (self.taken > 0).then(|| self.randomizer.estimate(&self.tally))

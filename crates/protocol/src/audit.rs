@@ -529,9 +529,9 @@ impl Runs {
                     unseen += 1;
                 }
                 let (seen, unseen) = ((index + 1) as f64, unseen as f64);
-                // Two deviations of a count, and what even none of a rare event leaves open.
-                let p = (seen - 2.0 * seen.sqrt()) / runs;
-                let q = (unseen + 2.0 * unseen.sqrt() + 3.0) / runs;
+                // Three deviations of a count, and what even none of a rare event leaves open.
+                let p = (seen - 3.0 * seen.sqrt()) / runs;
+                let q = (unseen + 3.0 * unseen.sqrt() + 3.0) / runs;
                 let value = ((p - delta) / q).ln();
                 if value > best.value {
                     best = Promise {

@@ -5,12 +5,18 @@
 mod analyzer;
 mod attendance;
 pub mod audit;
+mod collection;
 mod confidence;
 mod consistency;
+mod heavy_hitters;
+mod quantiles;
 pub mod shuffler;
 
 pub use analyzer::{Analyzer, of_all_users};
 pub use attendance::{Attendance, Unattended};
+pub use collection::{Collection, Uncollected};
 pub use confidence::Confidence;
 pub use consistency::make_consistent;
+pub use heavy_hitters::{HeavyHitter, heavy_hitters};
+pub use quantiles::{Cumulative, Quantile};
 pub use shuffler::{Error, Shuffler};

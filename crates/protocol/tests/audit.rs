@@ -6,7 +6,11 @@ use shuffledp_accounting::{Delta, Mechanism, Participation, Rate, Round, account
 use shuffledp_protocol::Confidence;
 use shuffledp_protocol::audit::{Evidence, Finding, Pair, Setting, Shuffle, audit, shuffled};
 use shuffledp_protocol::shuffler::Error;
-use shuffledp_randomizers::{Gaussian, KaryResponse, R2, Randomizer, Simulated, UnaryEncoding};
+use shuffledp_randomizers::{
+    DiscreteLaplace, Duchi, Gaussian, HadamardResponse, Hierarchy, Hybrid, KaryResponse,
+    LocalHashing, Piecewise, Prefixes, PrivUnit, R1, R2, RInf, Randomizer, Simulated,
+    SubsetSelection, UnaryEncoding,
+};
 
 fn setting(users: u64, trials: u64, delta: f64) -> Setting {
     Setting {
@@ -166,6 +170,59 @@ fn finds_a_shuffler_that_does_not_forget() {
             }
         }
     }
+}
+
+/// Nobody to hide behind, no δ: what is found is the local guarantee, and nothing more.
+#[test]
+fn finds_the_local_guarantee_and_not_more() {
+    fn attack<R, V>(randomizer: &R, first: V, second: V, epsilon0: f64)
+    where
+        R: Randomizer + Sync,
+        V: std::borrow::Borrow<R::Value> + Clone + Sync,
+    {
+        let pair = Pair {
+            others: first.clone(),
+            first,
+            second,
+        };
+        let mut setting = setting(2, 200_000, 0.0);
+        setting.confidence = Confidence::new(0.999).unwrap();
+        let finding = audit(randomizer, &[pair], &setting, unshuffled, |_| ()).unwrap();
+        let found = finding.epsilon;
+        assert!(
+            found <= epsilon0 && found > 0.9 * epsilon0,
+            "{found}: {finding:?}"
+        );
+    }
+    attack(&KaryResponse::new(5, 1.0).unwrap(), 0, 1, 1.0);
+    attack(&UnaryEncoding::symmetric(5, 1.0).unwrap(), 0, 1, 1.0);
+    attack(&UnaryEncoding::optimized(5, 1.0).unwrap(), 0, 1, 1.0);
+    attack(&SubsetSelection::new(10, 1.0).unwrap(), 0, 1, 1.0);
+    attack(&HadamardResponse::new(10, 1.0).unwrap(), 0, 1, 1.0);
+    attack(&LocalHashing::new(10, 1.0).unwrap(), 0, 1, 1.0);
+    attack(&Hierarchy::new(3, 1.0).unwrap(), 0, 7, 1.0);
+    attack(&Duchi::new(1.0).unwrap(), 0.0, 1.0, 1.0);
+    attack(&Piecewise::new(1.0).unwrap(), 0.0, 1.0, 1.0);
+    attack(&Hybrid::new(1.0).unwrap(), 0.0, 1.0, 1.0);
+    attack(&DiscreteLaplace::fine(1.0).unwrap(), 0.0, 1.0, 1.0);
+    let (up, down) = (vec![1.0f32, 0.0, 0.0], vec![-1.0f32, 0.0, 0.0]);
+    let (ones, minus) = (vec![1.0f32; 3], vec![-1.0f32; 3]);
+    attack(&RInf::new(3, 1.0, 1.0).unwrap(), ones, minus, 1.0);
+    attack(
+        &R1::new(3, 1.0, 1.0).unwrap(),
+        up.clone(),
+        down.clone(),
+        1.0,
+    );
+    attack(
+        &R2::new(3, 1.0, 1.0).unwrap(),
+        up.clone(),
+        down.clone(),
+        1.0,
+    );
+    attack(&PrivUnit::new(3, 1.0, 1.0).unwrap(), up, down, 1.0);
+    let texts = (b"abc".to_vec(), b"xyz".to_vec());
+    attack(&Prefixes::new(3, 1.0).unwrap(), texts.0, texts.1, 1.0);
 }
 
 /// Priced at ε₀, run at 2ε₀.

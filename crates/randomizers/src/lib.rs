@@ -19,6 +19,7 @@
 //!
 //! Probabilities are integers over 2⁶⁴, rounded towards more privacy; only discrete outputs go on the wire, so there are no low bits of floating-point noise to read a value from; randomness comes from the operating system's generator ([`Secure`]), and from a seed only in a [`Simulated`] run.
 
+mod best_oracle;
 mod coin;
 mod discrete_gaussian;
 mod discrete_laplace;
@@ -29,13 +30,16 @@ mod estimate;
 mod frequency;
 mod gaussian;
 mod hadamard;
+mod hierarchy;
 mod hybrid;
 mod kary_response;
 mod local_hashing;
 mod noise;
 mod number;
 mod piecewise;
+mod prefixes;
 mod priv_unit;
+mod question;
 mod r_1;
 mod r_2;
 mod r_inf;
@@ -48,6 +52,7 @@ mod unary;
 mod vector;
 mod wire;
 
+pub use best_oracle::BestOracle;
 pub use coin::{Coin, below};
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
@@ -57,12 +62,15 @@ pub use estimate::{Counts, Estimate, Sum};
 pub use frequency::{Frequency, Support};
 pub use gaussian::Gaussian;
 pub use hadamard::HadamardResponse;
+pub use hierarchy::Hierarchy;
 pub use hybrid::Hybrid;
 pub use kary_response::KaryResponse;
 pub use local_hashing::LocalHashing;
 pub use number::{Noise, Number};
 pub use piecewise::Piecewise;
+pub use prefixes::{PrefixTally, Prefixes};
 pub use priv_unit::PrivUnit;
+pub use question::Level;
 pub use r_1::R1;
 pub use r_2::R2;
 pub use r_inf::RInf;

@@ -5,8 +5,8 @@
 use shuffledp_accounting::{Channel, Delta, Mechanism, Round, account};
 use shuffledp_randomizers::{
     Counts, DiscreteGaussian, DiscreteLaplace, Duchi, Error, Estimate, Gaussian, HadamardResponse,
-    Hybrid, KaryResponse, LocalHashing, Piecewise, PrivUnit, R1, R2, RInf, Randomizer, Simulated,
-    SubsetSelection, Sum, UnaryEncoding, VectorEstimate, VectorSum,
+    Hierarchy, Hybrid, KaryResponse, LocalHashing, Piecewise, Prefixes, PrivUnit, R1, R2, RInf,
+    Randomizer, Simulated, SubsetSelection, Sum, UnaryEncoding, VectorEstimate, VectorSum,
 };
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ fn configured(mechanism: &Mechanism) -> f64 {
         Mechanism::KaryResponse(_, epsilon0) => epsilon0.value(),
         Mechanism::Oracle(oracle) => oracle.epsilon0().value(),
         Mechanism::Scalar(scalar) => scalar.epsilon0().value(),
-        Mechanism::BinaryResponse(epsilon0) => epsilon0.value(),
+        Mechanism::BinaryResponse(epsilon0) | Mechanism::Ldp(epsilon0) => epsilon0.value(),
         other => panic!("{other:?}"),
     }
 }
@@ -318,6 +318,117 @@ fn local_hashing() {
     assert!(
         (share - 1.0 / 16.0).abs() < 5.0 * (1.0f64 / 16.0 * 15.0 / 16.0 / 2e5).sqrt(),
         "{share}"
+    );
+}
+
+#[test]
+fn hierarchy() {
+    for epsilon0 in [0.1, 1.0, 3.0] {
+        // Up to three levels, by k-ary response, and by Hadamard response where epsilon0 is small.
+        for depth in 1..=3 {
+            let randomizer = Hierarchy::new(depth, epsilon0).unwrap();
+            let values: Vec<u64> = (0..1 << depth).collect();
+            let values: Vec<&u64> = values.iter().collect();
+            law(&randomizer, &values, &[]);
+        }
+        draws_fit(&Hierarchy::new(3, epsilon0).unwrap(), &5, 71);
+    }
+    let randomizer = Hierarchy::new(9, 1.0).unwrap();
+    assert_eq!(randomizer.report_length(), 3);
+    // No tenth level; a level of two nodes; bytes beyond its answer.
+    wire_is_strict(&randomizer, &512, &[&[9, 0, 0], &[0, 2, 0], &[0, 1, 1]]);
+    golden(&randomizer, &[&0, &511, &5], "042300 020700 042300");
+
+    // Every level says what share each of its nodes has: 60 % hold 0, the others 511.
+    let mut random = Simulated::new(72, 0);
+    let (mut tally, mut report) = (randomizer.tally(), [0; 3]);
+    for person in 0..900_000 {
+        let value = if person % 5 < 3 { 0 } else { 511 };
+        randomizer
+            .randomise(&value, &mut random, &mut report)
+            .unwrap();
+        randomizer.add(&report, &mut tally).unwrap();
+    }
+    for (place, level) in randomizer.estimate(&tally).iter().enumerate() {
+        // A ninth of the people, give or take.
+        assert!((level.reports as f64 - 1e5).abs() < 1500.0);
+        assert_eq!(level.shares.len(), 2 << place);
+        for (node, share) in level.shares.iter().enumerate() {
+            let truth = match node {
+                0 => 0.6,
+                last if last + 1 == level.shares.len() => 0.4,
+                _ => 0.0,
+            };
+            // The shares of those who happened to be asked, too.
+            let lot = (truth * (1.0 - truth) / level.reports as f64).sqrt();
+            let off = (share.value - truth).abs() / share.deviation().hypot(lot);
+            assert!(off < 5.5, "level {place}, node {node}: {off} deviations");
+        }
+    }
+}
+
+#[test]
+fn prefixes() {
+    let randomizer = Prefixes::new(4, 1.0).unwrap();
+    let mut random = Simulated::new(73, 0);
+    let mut report = vec![0; randomizer.report_length()];
+    let values: [&[u8]; 3] = [b"a", b"abc", b"wxyz"];
+    let mut largest: f64 = 0.0;
+    let mut questions = [0; 5];
+    for draw in 0..20_000 {
+        randomizer
+            .randomise(values[draw % 3], &mut random, &mut report)
+            .unwrap();
+        questions[report[0] as usize] += 1;
+        let chances = values.map(|value| randomizer.probability(value, &report).unwrap());
+        for one in chances {
+            for other in chances {
+                largest = largest.max((one / other).ln());
+            }
+        }
+    }
+    assert!(largest <= 1.0 + 4e-15 && largest > 1.0 - 1e-12, "{largest}");
+    // 4,000 each, give or take 57.
+    assert!(
+        questions.iter().all(|count| (3700..4300).contains(count)),
+        "{questions:?}"
+    );
+
+    let mut random = Simulated::new(74, 0);
+    for outside in [&b""[..], b"abcde", b"a\0c"] {
+        let refused = randomizer.randomise(outside, &mut random, &mut report);
+        assert!(matches!(refused, Err(Error::Value { .. })));
+    }
+    let mut tally = randomizer.tally();
+    let length = randomizer.report_length();
+    // No sixth question; a position and then more; a bucket that is none.
+    let mut broken = [
+        vec![0; length],
+        vec![0; length],
+        vec![255; length],
+        vec![0; length - 1],
+    ];
+    broken[0][0] = 5;
+    broken[1][length - 1] = 1;
+    broken[2][0] = 4;
+    for bad in &broken {
+        assert!(
+            matches!(randomizer.add(bad, &mut tally), Err(Error::Report { .. })),
+            "{bad:?}"
+        );
+    }
+    assert!(randomizer.whole_share(&tally, b"a").is_none());
+    assert!(
+        randomizer
+            .estimate(&tally)
+            .iter()
+            .all(|level| level.shares.is_empty())
+    );
+    assert!(Prefixes::new(65, 1.0).is_err() && Prefixes::new(0, 1.0).is_err());
+    golden(
+        &randomizer,
+        &values,
+        "022e1b010000000000000000000000000000 010685000000000000000000000000000000 040b6cbbf2a1ed388cce5368b180b44cea03",
     );
 }
 

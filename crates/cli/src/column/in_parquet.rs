@@ -1,0 +1,400 @@
+//! One column of a Parquet file. The only place that knows the Parquet library.
+
+use super::Column;
+use crate::failure::Failure;
+use parquet::basic::{ConvertedType, Encoding, LogicalType, Type};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+use std::cell::Cell;
+use std::fmt::Write;
+use std::fs::File;
+use std::panic::AssertUnwindSafe;
+use std::sync::Once;
+
+/// What the values of a Parquet column mean.
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    Signed,
+    Unsigned,
+    Decimal(usize),
+    Real,
+    Truth,
+}
+
+/// One value of a Parquet column.
+#[derive(Clone, Copy)]
+pub(super) enum Value<'a> {
+    Bytes(&'a [u8]),
+    Signed(i64),
+    Unsigned(u64),
+    /// Without its point, and the digits after the point.
+    Decimal(i128, usize),
+    Single(f32),
+    Real(f64),
+    Truth(bool),
+}
+
+impl Value<'_> {
+    /// Writes it in place of the text; writing to a string does not fail.
+    pub(super) fn write(self, text: &mut String) {
+        text.clear();
+        let _ = match self {
+            Value::Bytes(_) => Ok(()),
+            Value::Signed(value) => write!(text, "{value}"),
+            Value::Unsigned(value) => write!(text, "{value}"),
+            Value::Single(value) => write!(text, "{value}"),
+            Value::Real(value) => write!(text, "{value}"),
+            Value::Truth(value) => write!(text, "{value}"),
+            Value::Decimal(value, 0) => write!(text, "{value}"),
+            Value::Decimal(value, scale) => {
+                let width = scale + 1 + usize::from(value < 0);
+                let written = write!(text, "{value:0width$}");
+                text.insert(text.len() - scale, '.');
+                written
+            }
+        };
+    }
+}
+
+/// What a column holds, or what it holds that is neither text nor numbers.
+fn kind(leaf: &ColumnDescriptor) -> Result<Kind, &'static str> {
+    const DIGITS: i32 = 38;
+    let decimal = || match (leaf.type_precision(), usize::try_from(leaf.type_scale())) {
+        (..=DIGITS, Ok(scale)) if scale <= DIGITS as usize => Ok(Kind::Decimal(scale)),
+        _ => Err("decimals of more than 38 digits"),
+    };
+    let plain = match leaf.physical_type() {
+        Type::BOOLEAN => Kind::Truth,
+        Type::INT32 | Type::INT64 => Kind::Signed,
+        Type::FLOAT | Type::DOUBLE => Kind::Real,
+        Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => Kind::Text,
+        Type::INT96 => return Err("timestamps"),
+    };
+    // Older files have a converted type only.
+    match leaf.logical_type_ref() {
+        Some(LogicalType::Integer(integer)) if !integer.is_signed => return Ok(Kind::Unsigned),
+        Some(LogicalType::Decimal(_)) => return decimal(),
+        Some(
+            LogicalType::Integer(_)
+            | LogicalType::String
+            | LogicalType::Enum
+            | LogicalType::Json
+            | LogicalType::Unknown,
+        ) => return Ok(plain),
+        Some(LogicalType::Date) => return Err("dates"),
+        Some(LogicalType::Time(_)) => return Err("times"),
+        Some(LogicalType::Timestamp(_)) => return Err("timestamps"),
+        Some(LogicalType::Uuid) => return Err("UUIDs"),
+        Some(LogicalType::Float16) => return Err("numbers of 16 bits"),
+        Some(_) => return Err("values of a special kind"),
+        None => {}
+    }
+    match leaf.converted_type() {
+        ConvertedType::UINT_8
+        | ConvertedType::UINT_16
+        | ConvertedType::UINT_32
+        | ConvertedType::UINT_64 => Ok(Kind::Unsigned),
+        ConvertedType::DECIMAL => decimal(),
+        ConvertedType::DATE => Err("dates"),
+        ConvertedType::TIME_MILLIS | ConvertedType::TIME_MICROS => Err("times"),
+        ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIMESTAMP_MICROS => Err("timestamps"),
+        ConvertedType::INTERVAL => Err("intervals of time"),
+        ConvertedType::BSON => Err("values of a special kind"),
+        _ => Ok(plain),
+    }
+}
+
+/// Asks the Parquet library, which panics at some damaged files: here that is an error, and nothing is printed.
+fn quietly<T>(ask: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    thread_local!(static QUIET: Cell<bool> = const { Cell::new(false) });
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let loud = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                loud(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let answer = std::panic::catch_unwind(AssertUnwindSafe(ask));
+    QUIET.set(false);
+    answer.unwrap_or_else(|_| Err(ParquetError::General("it is damaged".to_owned())))
+}
+
+/// The pages of a column. The library makes room for as many values as a page announces, so a damaged page could take all memory: this asks first whether they can be there.
+struct Pages {
+    pages: Box<dyn PageReader>,
+    /// Rows in the group.
+    rows: u64,
+    /// Whether a page begins with definition levels.
+    levels: bool,
+}
+
+impl Pages {
+    /// Values that a page announces, and as many as there can be.
+    fn announced(&self, page: &Page) -> (u64, u64) {
+        let (values, encoding) = match page {
+            // A word takes up a byte or more.
+            Page::DictionaryPage { buf, .. } => {
+                return (u64::from(page.num_values()), buf.len() as u64);
+            }
+            Page::DataPage { buf, encoding, .. } => {
+                let levels = match buf.first_chunk() {
+                    Some(length) if self.levels => 4 + u32::from_le_bytes(*length) as usize,
+                    _ => 0,
+                };
+                (buf.get(levels..), encoding)
+            }
+            Page::DataPageV2 {
+                buf,
+                encoding,
+                def_levels_byte_len,
+                ..
+            } => (buf.get(*def_levels_byte_len as usize..), encoding),
+        };
+        let announced = u64::from(page.num_values());
+        let mut values = values.unwrap_or_default();
+        let of_lengths = match encoding {
+            Encoding::DELTA_LENGTH_BYTE_ARRAY => lengths(&mut values, announced),
+            // What a text shares with the one before it, and what follows.
+            Encoding::DELTA_BYTE_ARRAY => {
+                lengths(&mut values, announced).max(lengths(&mut values, announced))
+            }
+            _ => None,
+        };
+        match of_lengths {
+            Some(count) if count > announced => (count, announced),
+            _ => (announced, self.rows),
+        }
+    }
+}
+
+/// Passes over lengths that are stored as differences; gives how many they are, or none if they break off.
+pub(super) fn lengths(bytes: &mut &[u8], most: u64) -> Option<u64> {
+    let (block, parts, count) = (varint(bytes)?, varint(bytes)?, varint(bytes)?);
+    if count > most {
+        return Some(count);
+    }
+    let together = block.checked_div(parts)?;
+    varint(bytes)?;
+    let mut left = count.saturating_sub(1);
+    while left > 0 {
+        varint(bytes)?;
+        for width in bytes.split_off(..usize::try_from(parts).ok()?)? {
+            if left > 0 {
+                let size = u64::from(*width).checked_mul(together)? / 8;
+                bytes.split_off(..usize::try_from(size).ok()?)?;
+                left = left.saturating_sub(together);
+            }
+        }
+    }
+    Some(count)
+}
+
+/// A number of seven bits a byte, the least significant first.
+fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = *bytes.split_off_first()?;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+impl Iterator for Pages {
+    type Item = Result<Page, ParquetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Pages {
+    fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
+        let page = self.pages.get_next_page()?;
+        match page.as_ref().map(|page| self.announced(page)) {
+            Some((announced, most)) if announced > most => Err(ParquetError::General(format!(
+                "a page announces {announced} values where there can be {most}"
+            ))),
+            _ => Ok(page),
+        }
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<(), ParquetError> {
+        self.pages.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool, ParquetError> {
+        self.pages.at_record_boundary()
+    }
+}
+
+/// Reads a Parquet file; text will not do where it `must_be_numbers`.
+pub(super) fn read_parquet(
+    column: Column,
+    file: File,
+    must_be_numbers: bool,
+    mut each: impl FnMut(u64, Value) -> Result<(), Failure>,
+) -> Result<u64, Failure> {
+    let damaged = |error| column.damaged(&error);
+    let reader = quietly(|| SerializedFileReader::new(file)).map_err(damaged)?;
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let names: Vec<String> = schema
+        .root_schema()
+        .get_fields()
+        .iter()
+        .map(|field| field.name().to_owned())
+        .collect();
+    column.find(&names)?;
+    let (index, leaf) = schema
+        .columns()
+        .iter()
+        .enumerate()
+        .find(|(_, leaf)| leaf.path().parts() == [column.name] && leaf.max_rep_level() == 0)
+        .ok_or_else(|| {
+            column.refused("is nested (a list, a map or a group): only plain columns can be read")
+        })?;
+    let kind = kind(leaf).map_err(|what| {
+        column.refused(&format!(
+            "holds {what} ({}), which cannot be used",
+            leaf.physical_type()
+        ))
+    })?;
+    if must_be_numbers && matches!(kind, Kind::Text) {
+        let what = format!("holds text ({}), not numbers", leaf.physical_type());
+        return Err(column.refused(&what));
+    }
+    let whole = |signed: i64, unsigned: u64| match kind {
+        Kind::Unsigned => Value::Unsigned(unsigned),
+        Kind::Decimal(scale) => Value::Decimal(i128::from(signed), scale),
+        _ => Value::Signed(signed),
+    };
+    let mut rows = 0;
+    for group in 0..reader.num_row_groups() {
+        let group = quietly(|| reader.get_row_group(group)).map_err(damaged)?;
+        let there = u64::try_from(group.metadata().num_rows()).unwrap_or_default();
+        let chunk = Chunk {
+            column,
+            present: leaf.max_def_level(),
+            before: rows,
+        };
+        let pages = Pages {
+            pages: quietly(|| group.get_column_page_reader(index)).map_err(damaged)?,
+            rows: there,
+            levels: leaf.max_def_level() > 0,
+        };
+        let read = match get_column_reader(leaf.clone(), Box::new(pages)) {
+            ColumnReader::BoolColumnReader(reader) => {
+                chunk.read(reader, |row, &value| each(row, Value::Truth(value)))
+            }
+            ColumnReader::Int32ColumnReader(reader) => chunk.read(reader, |row, &value| {
+                each(row, whole(i64::from(value), u64::from(value as u32)))
+            }),
+            ColumnReader::Int64ColumnReader(reader) => {
+                chunk.read(reader, |row, &value| each(row, whole(value, value as u64)))
+            }
+            ColumnReader::FloatColumnReader(reader) => {
+                chunk.read(reader, |row, &value| each(row, Value::Single(value)))
+            }
+            ColumnReader::DoubleColumnReader(reader) => {
+                chunk.read(reader, |row, &value| each(row, Value::Real(value)))
+            }
+            ColumnReader::ByteArrayColumnReader(reader) => chunk.read(reader, |row, value| {
+                each(row, meaning(column, kind, row, value.data())?)
+            }),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => chunk
+                .read(reader, |row, value| {
+                    each(row, meaning(column, kind, row, value.data())?)
+                }),
+            ColumnReader::Int96ColumnReader(_) => Ok(0),
+        }?;
+        if read != there {
+            return Err(damaged(ParquetError::General(format!(
+                "{there} rows are announced and {read} are there"
+            ))));
+        }
+        rows += read;
+    }
+    column.some(rows)
+}
+
+/// Bytes as text, or as a decimal whose first byte is the most significant.
+fn meaning<'a>(
+    column: Column,
+    kind: Kind,
+    row: u64,
+    bytes: &'a [u8],
+) -> Result<Value<'a>, Failure> {
+    let Kind::Decimal(scale) = kind else {
+        return Ok(Value::Bytes(bytes));
+    };
+    let mut wide = match bytes.first() {
+        Some(first) if bytes.len() <= 16 && *first >= 0x80 => [0xff; 16],
+        Some(_) if bytes.len() <= 16 => [0; 16],
+        _ => {
+            let what = format!(
+                "a decimal of {} bytes, where 1 to 16 can be read",
+                bytes.len()
+            );
+            return Err(column.at(row, &what));
+        }
+    };
+    wide[16 - bytes.len()..].copy_from_slice(bytes);
+    Ok(Value::Decimal(i128::from_be_bytes(wide), scale))
+}
+
+/// The part of a column that is in one group of rows.
+struct Chunk<'a> {
+    column: Column<'a>,
+    /// The definition level of a value that is there.
+    present: i16,
+    /// Rows in the groups before.
+    before: u64,
+}
+
+impl Chunk<'_> {
+    /// Reads it; gives the number of rows.
+    fn read<T: DataType>(
+        &self,
+        mut reader: ColumnReaderImpl<T>,
+        mut each: impl FnMut(u64, &T::T) -> Result<(), Failure>,
+    ) -> Result<u64, Failure> {
+        const AT_ONCE: usize = 1 << 13;
+        let (mut levels, mut values) = (Vec::new(), Vec::new());
+        let mut row = self.before;
+        loop {
+            levels.clear();
+            values.clear();
+            let (records, there, _) =
+                quietly(|| reader.read_records(AT_ONCE, Some(&mut levels), None, &mut values))
+                    .map_err(|error| self.column.damaged(&error))?;
+            if records == 0 {
+                return Ok(row - self.before);
+            }
+            let missing = match there == records {
+                true => None,
+                false => levels.iter().position(|&level| level < self.present),
+            };
+            for value in values.iter().take(missing.unwrap_or(there)) {
+                row += 1;
+                each(row, value)?;
+            }
+            if missing.is_some() {
+                return Err(self.column.missing(row + 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,647 @@
+//! `shuffledp simulate`: a round on the records of a file, with devices, shuffler and analyzer in one process.
+
+mod heavy_hitters;
+mod histogram;
+mod mean;
+mod quantiles;
+
+use crate::answer::{Format, STYLE};
+use crate::column;
+use crate::failure::Failure;
+use crate::number::{grouped, plain, real, rounded, whole};
+use crate::plot::{Axis, Kind, Picture};
+use crate::progress::Progress;
+use crate::series::{Look, Series, Sheet};
+use crate::words::{Question, Randomizer as Named, Words};
+use clap::{Args, Subcommand};
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use serde_json::{Map, Value, json};
+use shuffledp::protocol::{Analyzer, Attendance, Collection, Confidence, Uncollected};
+use shuffledp::randomizers::{Random, Randomizer, Secure, Simulated, below};
+use shuffledp::{Answer, Delta, Epsilon, Mechanism, Side, Unknown};
+use std::borrow::Borrow;
+use std::path::PathBuf;
+
+/// Bytes of reports that are shuffled in memory.
+const MEMORY: usize = 1 << 28;
+/// The stream of a seed that draws who holds which record: no device has it.
+const RECORDS: u64 = u64::MAX;
+/// Lines of a table for people.
+pub(crate) const LINES: usize = 20;
+/// Values whose names fit under a picture.
+const NAMED: usize = 40;
+
+/// What is collected.
+#[derive(Args)]
+pub(crate) struct SimulateArguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Shares of the values of a column, with intervals
+    #[command(
+        after_help = "Example:\n  shuffledp simulate histogram --input people.csv --column city --epsilon0 3 --truth"
+    )]
+    Histogram(histogram::HistogramArguments),
+    /// The mean of a column, with an interval
+    #[command(
+        after_help = "Example:\n  shuffledp simulate mean --input people.csv --column age --range 0..120 --epsilon0 2 --truth"
+    )]
+    Mean(mean::MeanArguments),
+    /// Quantiles of a column, with intervals, from a hierarchical histogram
+    #[command(
+        after_help = "Example:\n  shuffledp simulate quantiles --input people.csv --column age --range 0..120 --epsilon0 4 --truth"
+    )]
+    Quantiles(quantiles::QuantilesArguments),
+    /// The values of a column that many hold, without a list of values
+    #[command(
+        after_help = "Example:\n  shuffledp simulate heavy-hitters --input words.csv --column word --epsilon0 4 --truth"
+    )]
+    HeavyHitters(heavy_hitters::HeavyHittersArguments),
+}
+
+impl SimulateArguments {
+    pub(crate) fn format(&self) -> Format {
+        self.round().words.format
+    }
+
+    fn round(&self) -> &RoundArguments {
+        match &self.what {
+            What::Histogram(arguments) => &arguments.round,
+            What::Mean(arguments) => &arguments.round,
+            What::Quantiles(arguments) => &arguments.round,
+            What::HeavyHitters(arguments) => &arguments.round,
+        }
+    }
+
+    pub(crate) fn text(&self) -> Result<String, Failure> {
+        let round = self.round();
+        round.check()?;
+        let outcome = match &self.what {
+            What::Histogram(arguments) => arguments.outcome()?,
+            What::Mean(arguments) => arguments.outcome()?,
+            What::Quantiles(arguments) => arguments.outcome()?,
+            What::HeavyHitters(arguments) => arguments.outcome()?,
+        };
+        round.text(outcome)
+    }
+}
+
+/// The records, and the round.
+#[derive(Args)]
+struct RoundArguments {
+    #[command(flatten)]
+    words: Words,
+    /// A CSV file with a header, or a Parquet file: one record a user
+    #[arg(long, value_name = "FILE", help_heading = "Records")]
+    input: PathBuf,
+    /// The column that is collected
+    #[arg(long, value_name = "NAME", help_heading = "Records")]
+    column: String,
+    /// Users who would take part and fail to, by a coin that knows no value
+    #[arg(
+        long,
+        value_name = "F",
+        default_value = "0",
+        allow_hyphen_values = true,
+        help_heading = "Mechanism"
+    )]
+    dropout: String,
+    /// Central delta, in [1e-300, 1)
+    #[arg(
+        long,
+        value_name = "D",
+        default_value = "1e-6",
+        allow_hyphen_values = true,
+        help_heading = "Question"
+    )]
+    delta: String,
+    /// How sure an interval is, in [0.5, 1)
+    #[arg(
+        long,
+        value_name = "C",
+        default_value = "0.95",
+        allow_hyphen_values = true,
+        help_heading = "Question"
+    )]
+    confidence: String,
+    /// Show the true values too, which a real collection never knows
+    #[arg(long, help_heading = "Output")]
+    truth: bool,
+    /// A picture of the estimates and the truth, .svg or .png
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    plot: Option<PathBuf>,
+    /// Simulate: the same seed gives the same run, and protects nobody [default: the operating system's randomness]
+    #[arg(
+        long,
+        value_name = "S",
+        allow_hyphen_values = true,
+        help_heading = "Output"
+    )]
+    seed: Option<String>,
+}
+
+/// Who holds which record.
+struct People {
+    users: u64,
+    /// None where user i holds record i.
+    drawn: Option<Vec<u32>>,
+}
+
+impl People {
+    fn record(&self, user: u64) -> usize {
+        match &self.drawn {
+            Some(records) => records[user as usize] as usize,
+            None => user as usize,
+        }
+    }
+
+    /// The records that are held.
+    fn records(&self) -> impl Iterator<Item = usize> {
+        (0..self.users).map(|user| self.record(user))
+    }
+}
+
+/// One estimate.
+struct Line {
+    /// What it is of.
+    name: String,
+    value: f64,
+    interval: (f64, f64),
+    truth: Option<f64>,
+}
+
+/// What came out, before it is printed.
+struct Outcome {
+    question: Question,
+    answer: Answer<Epsilon>,
+    reports: u64,
+    malformed: u64,
+    /// What the names are, and what the values.
+    columns: [&'static str; 2],
+    lines: Vec<Line>,
+    /// What a reader must know beyond that.
+    notes: Vec<String>,
+}
+
+impl RoundArguments {
+    /// Words that describe something else than one round.
+    fn check(&self) -> Result<(), Failure> {
+        let words = &self.words;
+        words.refuse_accuracy()?;
+        words.refuse_given(Unknown::Rounds, "more than the one round that is run")?;
+        if words.adaptive_within_round {
+            let message = "--adaptive-within-round: the randomizers that are run do not look at earlier reports";
+            return Err(Failure::words("--adaptive-within-round", message));
+        }
+        if let Some(path) = &self.plot {
+            Kind::of(path)?;
+        }
+        self.delta()?;
+        self.confidence()?;
+        self.dropout()?;
+        self.seed()?;
+        Ok(())
+    }
+
+    fn delta(&self) -> Result<Delta, Failure> {
+        Ok(Delta::new(real("--delta", &self.delta)?)?)
+    }
+
+    fn confidence(&self) -> Result<Confidence, Failure> {
+        Confidence::new(real("--confidence", &self.confidence)?)
+            .ok_or_else(|| Failure::value("--confidence", &self.confidence, "in [0.5, 1)"))
+    }
+
+    fn dropout(&self) -> Result<f64, Failure> {
+        let dropout = real("--dropout", &self.dropout)?;
+        if (0.0..1.0).contains(&dropout) {
+            return Ok(dropout);
+        }
+        Err(Failure::value("--dropout", &self.dropout, "in [0, 1)"))
+    }
+
+    fn seed(&self) -> Result<Option<u64>, Failure> {
+        self.seed
+            .as_ref()
+            .map(|text| whole("--seed", text))
+            .transpose()
+    }
+
+    /// For collections that have a randomizer of their own.
+    fn own_randomizer(&self, what: &str) -> Result<f64, Failure> {
+        if self.words.randomizer != Named::Ldp {
+            let message =
+                format!("--randomizer: {what} have a randomizer of their own; leave it out");
+            return Err(Failure::words("--randomizer", message));
+        }
+        match &self.words.epsilon0 {
+            Some(text) => real("--epsilon0", text),
+            None => Err(Failure::words(
+                "--epsilon0",
+                "--epsilon0, the local guarantee, is needed",
+            )),
+        }
+    }
+
+    /// A cell that will not do.
+    fn refused(&self, row: u64, what: &str) -> Failure {
+        column::refused_cell(&self.input, &self.column, row, what)
+    }
+
+    /// Numbers of the column, each checked to lie in the range and put into [0, 1].
+    fn numbers(&self, (low, high): (f64, f64)) -> Result<Vec<f64>, Failure> {
+        let mut all = Vec::new();
+        column::numbers(&self.input, &self.column, &mut |row, number| {
+            if !(low..=high).contains(&number) {
+                let what = format!(
+                    "{} is outside --range {}..{}",
+                    plain(number),
+                    plain(low),
+                    plain(high)
+                );
+                return Err(self.refused(row, &what));
+            }
+            all.push(((number - low) / (high - low)).clamp(0.0, 1.0));
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// One user a record, or as many as are asked for, each with a record drawn at random.
+    fn people(&self, records: u64) -> Result<People, Failure> {
+        let Some(text) = &self.words.users else {
+            return Ok(People {
+                users: records,
+                drawn: None,
+            });
+        };
+        let users = whole("--users", text)?;
+        if users > 1 << 31 || records > u64::from(u32::MAX) {
+            return Err(Failure::value(
+                "--users",
+                text,
+                "at most 2^31 for a simulation",
+            ));
+        }
+        let drawn = match self.seed()? {
+            Some(seed) => draw(users, records, &mut Simulated::new(seed, RECORDS)),
+            None => draw(users, records, &mut Secure::new()?),
+        };
+        Ok(People {
+            users,
+            drawn: Some(drawn),
+        })
+    }
+
+    /// The round, run.
+    fn collect<'a, R, V>(
+        &self,
+        words: &Words,
+        randomizer: &'a R,
+        people: &People,
+        value: impl Fn(usize) -> V + Sync,
+    ) -> Result<Analyzer<'a, R>, Failure>
+    where
+        R: Randomizer + Sync,
+        V: Borrow<R::Value>,
+    {
+        let words = words.with(Unknown::Users, people.users as f64);
+        let question = words.question_of(randomizer.mechanism().clone())?;
+        // Words describe one kind of round.
+        let participation = question.plan.rounds()[0].0.participation();
+        let attendance = Attendance::new(participation, people.users, self.dropout()?)
+            .map_err(|error| Failure::words("--check-in", error.to_string()))?;
+        let collection = Collection {
+            users: people.users,
+            attendance,
+            memory: MEMORY,
+        };
+        let progress = Progress::of(people.users, "users");
+        let value = |user: u64| value(people.record(user));
+        let sent = |users: u64| progress.advance(users);
+        let analyzer = match self.seed()? {
+            Some(seed) => {
+                let random = |stream| Ok(Simulated::new(seed, stream));
+                collection.run(randomizer, value, random, tempfile::tempfile, sent)
+            }
+            None => collection.run(
+                randomizer,
+                value,
+                |_| Secure::new(),
+                tempfile::tempfile,
+                sent,
+            ),
+        };
+        let analyzer = analyzer.map_err(|error| match error {
+            Uncollected::Randomizer(error) => error.into(),
+            error => Failure::incomplete(error.to_string()),
+        })?;
+        match analyzer.taken() {
+            few @ 0..=1 => Err(Failure::incomplete(format!(
+                "{few} report(s) arrived: two or more are needed to say how far off they may be"
+            ))),
+            _ => Ok(analyzer),
+        }
+    }
+
+    /// What the round costs; `own` is the name of a randomizer that has no word.
+    fn price(
+        &self,
+        words: &Words,
+        mechanism: Mechanism,
+        people: &People,
+        own: Option<String>,
+    ) -> Result<(Question, Answer<Epsilon>), Failure> {
+        let words = words.with(Unknown::Users, people.users as f64);
+        let (mut question, answer) = words.price(mechanism, self.dropout()?, self.delta()?)?;
+        if let Some(own) = own {
+            question.sentence = question
+                .sentence
+                .replacen("any epsilon0-LDP randomizer", &own, 1);
+        }
+        if people.drawn.is_some() {
+            question.sentence += &format!(
+                " Each user holds a record drawn at random from those of {}.",
+                self.input.display()
+            );
+        }
+        let query = &mut question.query;
+        query.insert("input".into(), json!(self.input.display().to_string()));
+        query.insert("column".into(), json!(self.column));
+        query.insert("dropout".into(), json!(self.dropout()?));
+        Ok((question, answer))
+    }
+
+    fn text(&self, outcome: Outcome) -> Result<String, Failure> {
+        if let Some(path) = &self.plot {
+            let bytes = self.picture(&outcome)?;
+            std::fs::write(path, bytes).map_err(|error| {
+                Failure::words(
+                    "--plot",
+                    format!("--plot {} cannot be written: {error}", path.display()),
+                )
+            })?;
+        }
+        Ok(match self.words.format {
+            Format::Table => self.table(&outcome)?,
+            Format::Json => self.json_object(outcome)?,
+            Format::Csv => self.csv_lines(&outcome),
+        })
+    }
+
+    fn table(&self, outcome: &Outcome) -> Result<String, Failure> {
+        let mut table = Table::new();
+        let [names, values] = outcome.columns;
+        let interval = format!("{} % interval", plain(100.0 * self.confidence()?.value()));
+        let mut header = vec![names.to_owned(), values.to_owned(), interval];
+        if self.truth {
+            header.push("truth".into());
+        }
+        table
+            .load_style(STYLE)
+            .set_content_arrangement(ContentArrangement::Disabled)
+            .set_header(header);
+        let mut shown: Vec<&Line> = outcome.lines.iter().collect();
+        if shown.len() > LINES {
+            shown.sort_by(|a, b| b.value.total_cmp(&a.value));
+            shown.truncate(LINES);
+        }
+        let digits = decimals(&shown);
+        for line in &shown {
+            let number = |value: f64| format!("{value:.digits$}");
+            let (low, high) = line.interval;
+            let mut cells = vec![
+                line.name.clone(),
+                number(line.value),
+                format!("{} .. {}", number(low), number(high)),
+            ];
+            if self.truth {
+                cells.push(line.truth.map_or(String::new(), number));
+            }
+            table.add_row(cells);
+        }
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let mut notes = Vec::new();
+        if outcome.lines.len() > shown.len() {
+            notes.push(format!(
+                "The {} largest of {}; --format csv has all.",
+                shown.len(),
+                grouped(outcome.lines.len() as u64)
+            ));
+        }
+        notes.extend(outcome.notes.iter().cloned());
+        let malformed = match outcome.malformed {
+            0 => "none malformed".to_owned(),
+            some => format!("{} malformed and refused", grouped(some)),
+        };
+        notes.push(format!(
+            "{} reports, {malformed}.",
+            grouped(outcome.reports)
+        ));
+        if let Some(seed) = self.seed()? {
+            notes.push(format!(
+                "A simulation from seed {seed}: its randomness protects nobody."
+            ));
+        }
+        let (upper, lower) = (&outcome.answer.upper, &outcome.answer.lower);
+        let round = &outcome.question.plan.rounds()[0].0;
+        let ruled_out = match (rounded(lower.value.value(), Side::Lower), round.mechanism()) {
+            (zero, _) if zero == "0" => "nothing above 0 is ruled out".to_owned(),
+            (least, Mechanism::Ldp(_) | Mechanism::ApproximateLdp(..)) => {
+                format!("no proof from the local guarantee alone can get below {least}")
+            }
+            (least, _) => format!("no proof can get below {least}"),
+        };
+        notes.push(format!(
+            "Privacy: what the analyzer sees is ({}, {})-differentially private when {}\n({}, {}); {ruled_out}.",
+            rounded(upper.value.value(), Side::Upper),
+            plain(self.delta()?.value()),
+            outcome.question.adjacency,
+            upper.standing,
+            upper.method,
+        ));
+        let table = if shown.is_empty() {
+            String::new()
+        } else {
+            format!("{}\n\n", table.trim_fmt())
+        };
+        Ok(format!(
+            "{}\n\n{table}{}\n",
+            outcome.question.sentence,
+            notes.join("\n")
+        ))
+    }
+
+    fn json_object(&self, outcome: Outcome) -> Result<String, Failure> {
+        let [names, values] = outcome.columns;
+        let lines: Vec<Value> = outcome
+            .lines
+            .iter()
+            .map(|line| {
+                let mut object = Map::new();
+                object.insert(names.into(), json!(line.name));
+                object.insert(values.into(), json!(line.value));
+                object.insert("low".into(), json!(line.interval.0));
+                object.insert("high".into(), json!(line.interval.1));
+                if self.truth {
+                    object.insert("truth".into(), json!(line.truth));
+                }
+                Value::Object(object)
+            })
+            .collect();
+        let answer = &outcome.answer;
+        let object = json!({
+            "query": outcome.question.query,
+            "seed": self.seed()?,
+            "reports": outcome.reports,
+            "malformed": outcome.malformed,
+            "confidence": self.confidence()?.value(),
+            "estimates": lines,
+            "notes": outcome.notes,
+            "delta": self.delta()?.value(),
+            "epsilon": {"upper": answer.upper.value.value(), "lower": answer.lower.value.value()},
+            "upper": {"method": answer.upper.method, "standing": answer.upper.standing},
+            "lower": {"method": answer.lower.method, "standing": answer.lower.standing},
+        });
+        Ok(format!("{object}\n"))
+    }
+
+    fn csv_lines(&self, outcome: &Outcome) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let [names, values] = outcome.columns;
+        let mut header = vec![names, values, "low", "high"];
+        if self.truth {
+            header.push("truth");
+        }
+        // Writing to memory cannot fail.
+        let _ = writer.write_record(&header);
+        for line in &outcome.lines {
+            let mut fields = vec![
+                line.name.clone(),
+                line.value.to_string(),
+                line.interval.0.to_string(),
+                line.interval.1.to_string(),
+            ];
+            if self.truth {
+                fields.push(line.truth.map_or(String::new(), |truth| truth.to_string()));
+            }
+            let _ = writer.write_record(&fields);
+        }
+        String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// Estimates with their intervals and the truth beside each other; many of them over the truth.
+    fn picture(&self, outcome: &Outcome) -> Result<Vec<u8>, Failure> {
+        let path = self.plot.clone().unwrap_or_default();
+        let [names, values] = outcome.columns;
+        let percent = plain(100.0 * self.confidence()?.value());
+        let mut lines: Vec<&Line> = outcome.lines.iter().collect();
+        let many = lines.len() > NAMED;
+        if many {
+            let truth = |line: &&Line| line.truth.unwrap_or(line.value);
+            lines.sort_by(|a, b| truth(a).total_cmp(&truth(b)));
+        }
+        let series =
+            |name: String, side: Side, look: Look, of: &dyn Fn(&Line) -> Option<f64>| Series {
+                name,
+                side,
+                standing: None,
+                look,
+                values: lines.iter().map(|line| of(line)).collect(),
+            };
+        let mut all = vec![
+            series(
+                format!("estimate, with its {percent} % interval"),
+                Side::Upper,
+                Look::Marks,
+                &|line| Some(line.value),
+            ),
+            series(
+                format!("{percent} % interval"),
+                Side::Upper,
+                Look::Whisker,
+                &|line| Some(line.interval.1),
+            ),
+            series(
+                format!("{percent} % interval"),
+                Side::Lower,
+                Look::Whisker,
+                &|line| Some(line.interval.0),
+            ),
+        ];
+        let truth: &dyn Fn(&Line) -> Option<f64> = &|line| line.truth;
+        if lines.iter().any(|line| line.truth.is_some()) {
+            let look = if many { Look::Line } else { Look::Marks };
+            all.push(series("truth".into(), Side::Upper, look, truth));
+        }
+        let (x, at) = if many {
+            let at = lines.iter().map(|line| line.truth.unwrap_or(line.value));
+            (Axis::linear(format!("true {values}")), at.collect())
+        } else {
+            let words: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+            let at = (1..=lines.len()).map(|place| place as f64);
+            (Axis::words(names, &words), at.collect())
+        };
+        let sheet = Sheet {
+            over: names.to_owned(),
+            at,
+            series: all,
+        };
+        let picture = Picture {
+            title: format!("{} of {}", capitalised(values), self.column),
+            subtitle: outcome.question.sentence.clone(),
+            x,
+            y: Axis::linear(values),
+            within: (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        picture.draw(&sheet, Kind::of(&path)?)
+    }
+}
+
+/// Which of the records each user holds.
+fn draw<R: Random>(users: u64, records: u64, random: &mut R) -> Vec<u32> {
+    (0..users).map(|_| below(records, random) as u32).collect()
+}
+
+/// The ends of a range as a person types it.
+fn range(text: &str) -> Result<(f64, f64), Failure> {
+    let wrong = || {
+        Failure::value(
+            "--range",
+            text,
+            "two finite numbers, the lower first, such as 0..120",
+        )
+    };
+    let (low, high) = text.split_once("..").ok_or_else(wrong)?;
+    let (low, high) = (real("--range", low)?, real("--range", high)?);
+    if low < high && (high - low).is_finite() {
+        Ok((low, high))
+    } else {
+        Err(wrong())
+    }
+}
+
+/// Digits after the point that show two or three of the widest interval.
+fn decimals(lines: &[&Line]) -> usize {
+    let width = lines
+        .iter()
+        .map(|line| line.interval.1 - line.interval.0)
+        .filter(|width| *width > 0.0 && width.is_finite())
+        .fold(f64::INFINITY, f64::min);
+    if width.is_finite() {
+        (2.0 - width.log10().floor()).clamp(0.0, 12.0) as usize
+    } else {
+        4
+    }
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
