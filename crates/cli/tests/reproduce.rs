@@ -82,31 +82,43 @@ fn what_is_committed_is_what_is_made() {
     }
 }
 
-/// Every `shuffledp curve ... --plot FILE` of a page, run as it stands but into another file.
+/// Every `shuffledp ... --plot FILE` of a page, run as it stands, in the folder that its paths are from, but into another file.
 #[test]
 fn the_pictures_of_the_guide_are_drawn_by_the_commands_under_them() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pictures = 0;
-    for page in [
-        "README.md",
-        "docs/getting-started.md",
-        "docs/shuffle-model.md",
-        "docs/choosing.md",
+    for (page, folder) in [
+        ("README.md", "."),
+        ("docs/getting-started.md", "."),
+        ("docs/shuffle-model.md", "."),
+        ("docs/choosing.md", "."),
+        ("docs/collecting.md", "docs/collecting.in"),
     ] {
         let text = std::fs::read_to_string(root.join(page)).unwrap();
         for line in text.lines() {
-            let Some(words) = line.strip_prefix("shuffledp curve ") else {
+            let Some((words, kept)) = line
+                .strip_prefix("shuffledp ")
+                .and_then(|words| words.split_once(" --plot "))
+            else {
                 continue;
             };
-            let (words, kept) = words.split_once(" --plot ").unwrap();
+            let name = kept.rsplit('/').next().unwrap();
             assert!(
-                text.contains(kept.strip_prefix("docs/").unwrap()),
+                text.contains(&format!("pictures/{name})")),
                 "{page} shows {kept}"
             );
             let made = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{pictures}.svg"));
+            // What stands between quotes is one word.
+            let words = words.split('"').enumerate().flat_map(|(part, text)| {
+                if part % 2 == 1 {
+                    vec![text]
+                } else {
+                    text.split_whitespace().collect()
+                }
+            });
             let output = Command::new(env!("CARGO_BIN_EXE_shuffledp"))
-                .arg("curve")
-                .args(words.split(' '))
+                .current_dir(root.join(folder))
+                .args(words)
                 .arg("--plot")
                 .arg(&made)
                 .output()
@@ -115,13 +127,13 @@ fn the_pictures_of_the_guide_are_drawn_by_the_commands_under_them() {
             let made = std::fs::read_to_string(made).unwrap();
             same(
                 &made,
-                &std::fs::read_to_string(root.join(kept)).unwrap(),
+                &std::fs::read_to_string(root.join(folder).join(kept)).unwrap(),
                 kept,
             );
             pictures += 1;
         }
     }
-    assert_eq!(pictures, 6);
+    assert_eq!(pictures, 7);
 }
 
 #[test]

@@ -261,7 +261,7 @@ fn who_reads_may_stop() {
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/commands/data")
+        .join("tests/commands/simulate.in")
         .join(name)
 }
 
