@@ -1,6 +1,6 @@
 //! Models with per-example gradients, and the data they learn from.
 //!
-//! In private learning the gradient of one person's example is the unit: it is clipped, randomised and reported on its own. So a [`Model`] differentiates the loss of *one* example, into buffers that are made once ([`Workspace`]); no graph is built and nothing is allocated on the way.
+//! In private learning the gradient of one person's example is the unit: it is clipped, randomised and reported on its own. So a [`Model`] differentiates the loss of *one* example, in buffers that are made once ([`Workspace`]): no graph is built, and only the matrix products allocate, a few kilobytes to pack their operands in.
 //!
 //! ```
 //! use shuffledp_learning::{Activation, Model, clip_l2, data::synthetic};

@@ -1,5 +1,7 @@
 //! The models of the papers: their sizes, their gradients against central differences in f64, what they refuse, and that they learn.
 
+#![allow(clippy::unwrap_used)]
+
 use shuffledp_learning::{Activation, Error, Examples, Model, Shape, data::synthetic};
 
 const MNIST: Shape = Shape {
@@ -109,7 +111,7 @@ fn batch_gradient_agrees(name: &str, model: &Model, every: usize) {
 #[test]
 fn gradients_of_batches_are_their_differences() {
     for (name, model) in models(MNIST) {
-        batch_gradient_agrees(name, &model, 7);
+        batch_gradient_agrees(name, &model, 17);
     }
     let colour = Shape {
         channels: 3,
@@ -117,7 +119,7 @@ fn gradients_of_batches_are_their_differences() {
         width: 20,
     };
     for (name, model) in models(colour) {
-        batch_gradient_agrees(name, &model, 13);
+        batch_gradient_agrees(name, &model, 31);
     }
 }
 
@@ -260,7 +262,6 @@ fn models_learn_the_synthetic_set() {
                 .for_each(|(x, slope)| *x -= rate * slope);
         }
         let after = model.accuracy(&theta, data.test()).unwrap();
-        println!("{name}: {before} {after}");
         assert!(before < 0.35 && after > 0.9, "{name}: {before} {after}");
     }
 }

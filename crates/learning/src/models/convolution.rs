@@ -9,7 +9,7 @@
 //! The channels of a pixel lie together, so a line of a patch is one run of numbers, and outputs come in the same layout. Parameters: W, one row for each number of a patch (line, column, channel), then b.
 
 use super::layer::{Fan, Scratch};
-use super::product::{product, product_of_transposed};
+use super::product::{product, product_of_transposed, product_with_transposed};
 use super::real::Real;
 use crate::data::Shape;
 use crate::error::Error;
@@ -111,7 +111,6 @@ impl Convolution {
         Scratch {
             padded: vec![T::ZERO; self.padded.numbers()],
             patches: vec![T::ZERO; self.places() * self.patch()],
-            turned: vec![T::ZERO; self.weights()],
             ..Scratch::default()
         }
     }
@@ -160,15 +159,8 @@ impl Convolution {
             }
         }
         let Some(below) = below else { return };
-        for (from, row) in parameters[..self.weights()]
-            .chunks_exact(filters)
-            .enumerate()
-        {
-            for (turned, &weight) in scratch.turned.chunks_exact_mut(patch).zip(row) {
-                turned[from] = weight;
-            }
-        }
-        product(above, &scratch.turned, &mut scratch.patches, filters, patch);
+        let weights = &parameters[..self.weights()];
+        product_with_transposed(above, weights, &mut scratch.patches, filters, patch);
         scratch.padded.fill(T::ZERO);
         let run = self.side * self.input.channels;
         let mut lines = scratch.patches.chunks_exact(run);

@@ -32,8 +32,6 @@ pub(crate) struct Scratch<T> {
     pub(crate) padded: Vec<T>,
     /// A row for every patch.
     pub(crate) patches: Vec<T>,
-    /// Weights, transposed.
-    pub(crate) turned: Vec<T>,
     /// The pixel that each maximum came from.
     pub(crate) chosen: Vec<u32>,
 }

@@ -1,38 +1,25 @@
 //! The matrix products that layers are made of, on matrices stored row after row.
 //!
 //! ```text
-//! C = A·B        C = Aᵀ·B        y = B·x
+//! C = A·B        C = Aᵀ·B        C = A·Bᵀ        y = B·x
 //! ```
 //!
-//! Four rows by eight columns of C at a time stay in registers while A and B stream by; the compiler turns eight columns into vector instructions. The matrices here are so small (a few thousand numbers) that copying them into the layout of a big product costs more than it gains. Every number of C is a sum in one fixed order.
+//! They come from a crate whose kernels use the widest vectors that the machine has: half the time of loops in safe Rust, blocked by hand, at the sizes of the papers' networks. So the last bits of a gradient are the same on one machine and may differ between two. A single row is not worth packing, and is a loop here.
 
 use super::real::Real;
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2};
 
-const ROWS: usize = 4;
-const COLUMNS: usize = 8;
+const LANES: usize = 8;
 
 /// C = A·B with A of `inner` columns and B and C of `columns`.
 pub(crate) fn product<T: Real>(a: &[T], b: &[T], c: &mut [T], inner: usize, columns: usize) {
-    debug_assert_eq!(a.len() * columns, c.len() * inner);
-    debug_assert_eq!(b.len(), inner * columns);
-    let mut blocks = a.chunks_exact(ROWS * inner);
-    let mut out = c.chunks_exact_mut(ROWS * columns);
-    for (a, c) in blocks.by_ref().zip(out.by_ref()) {
-        let (a0, rest) = a.split_at(inner);
-        let (a1, rest) = rest.split_at(inner);
-        let (a2, a3) = rest.split_at(inner);
-        let lines = || {
-            a0.iter()
-                .zip(a1)
-                .zip(a2.iter().zip(a3))
-                .map(|((&a0, &a1), (&a2, &a3))| [a0, a1, a2, a3])
-        };
-        tile(lines, b, c, columns);
+    if c.len() == columns {
+        return weighted_rows(a, b, c);
     }
-    let rest = blocks.remainder().chunks_exact(inner);
-    for (a, c) in rest.zip(out.into_remainder().chunks_exact_mut(columns)) {
-        weighted_rows(a.iter().copied(), b, c);
-    }
+    let rows = c.len() / columns;
+    let (a, b) = (view(a, rows, inner), view(b, inner, columns));
+    multiply(&a, &b, c, rows, columns);
 }
 
 /// C = Aᵀ·B with A of `rows` columns and B and C of `columns`.
@@ -43,31 +30,30 @@ pub(crate) fn product_of_transposed<T: Real>(
     rows: usize,
     columns: usize,
 ) {
-    debug_assert_eq!(a.len() * columns, b.len() * rows);
-    debug_assert_eq!(c.len(), rows * columns);
-    let mut out = c.chunks_exact_mut(ROWS * columns);
-    let mut first = 0;
-    for c in out.by_ref() {
-        let lines = || {
-            a.chunks_exact(rows).map(|line| {
-                let part = &line[first..first + ROWS];
-                [part[0], part[1], part[2], part[3]]
-            })
-        };
-        tile(lines, b, c, columns);
-        first += ROWS;
-    }
-    for (row, c) in out.into_remainder().chunks_exact_mut(columns).enumerate() {
-        weighted_rows(a.chunks_exact(rows).map(|line| line[first + row]), b, c);
-    }
+    let inner = b.len() / columns;
+    let (a, b) = (view(a, inner, rows), view(b, inner, columns));
+    multiply(&a.reversed_axes(), &b, c, rows, columns);
 }
 
-/// y = B·x, a sum over the rows of B in lanes.
+/// C = A·Bᵀ with A and B of `inner` columns and C of `columns`.
+pub(crate) fn product_with_transposed<T: Real>(
+    a: &[T],
+    b: &[T],
+    c: &mut [T],
+    inner: usize,
+    columns: usize,
+) {
+    let rows = c.len() / columns;
+    let (a, b) = (view(a, rows, inner), view(b, columns, inner));
+    multiply(&a, &b.reversed_axes(), c, rows, columns);
+}
+
+/// y = B·x, the sum over each row of B in lanes.
 pub(crate) fn product_with_vector<T: Real>(b: &[T], x: &[T], y: &mut [T]) {
     debug_assert_eq!(b.len(), x.len() * y.len());
     for (row, y) in b.chunks_exact(x.len()).zip(y) {
-        let mut sums = [T::ZERO; COLUMNS];
-        let (row, x) = (row.chunks_exact(COLUMNS), x.chunks_exact(COLUMNS));
+        let mut sums = [T::ZERO; LANES];
+        let (row, x) = (row.chunks_exact(LANES), x.chunks_exact(LANES));
         let rest = row.remainder().iter().zip(x.remainder());
         let mut sum = rest.fold(T::ZERO, |sum, (&b, &x)| sum + b * x);
         for (b, x) in row.zip(x) {
@@ -82,54 +68,39 @@ pub(crate) fn product_with_vector<T: Real>(b: &[T], x: &[T], y: &mut [T]) {
     }
 }
 
-/// Four rows of C, from what `lines` gives of A for each row of B.
-fn tile<T: Real, I: Iterator<Item = [T; ROWS]>>(
-    lines: impl Fn() -> I,
-    b: &[T],
-    c: &mut [T],
-    columns: usize,
-) {
-    let whole = columns - columns % COLUMNS;
-    for first in (0..whole).step_by(COLUMNS) {
-        let mut sums = [[T::ZERO; COLUMNS]; ROWS];
-        for (a, row) in lines().zip(b.chunks_exact(columns)) {
-            let row = &row[first..first + COLUMNS];
-            for (sums, a) in sums.iter_mut().zip(a) {
-                for (sum, &b) in sums.iter_mut().zip(row) {
-                    *sum += a * b;
-                }
-            }
-        }
-        for (line, sums) in c.chunks_exact_mut(columns).zip(&sums) {
-            line[first..first + COLUMNS].copy_from_slice(sums);
-        }
-    }
-    for column in whole..columns {
-        let mut sums = [T::ZERO; ROWS];
-        for (a, row) in lines().zip(b.chunks_exact(columns)) {
-            for (sum, a) in sums.iter_mut().zip(a) {
-                *sum += a * row[column];
-            }
-        }
-        for (line, sum) in c.chunks_exact_mut(columns).zip(sums) {
-            line[column] = sum;
-        }
-    }
-}
-
-/// One row of C: the rows of B, weighted.
-fn weighted_rows<T: Real>(weights: impl Iterator<Item = T>, b: &[T], c: &mut [T]) {
+/// C is one row: the rows of B, weighted.
+fn weighted_rows<T: Real>(weights: &[T], b: &[T], c: &mut [T]) {
     c.fill(T::ZERO);
-    for (a, row) in weights.zip(b.chunks_exact(c.len())) {
+    for (&a, row) in weights.iter().zip(b.chunks_exact(c.len())) {
         for (sum, &b) in c.iter_mut().zip(row) {
             *sum += a * b;
         }
     }
 }
 
+fn view<T>(numbers: &[T], rows: usize, columns: usize) -> ArrayView2<'_, T> {
+    // Every caller's sizes come from one layer.
+    #[expect(clippy::expect_used)]
+    ArrayView2::from_shape((rows, columns), numbers).expect("as many numbers as rows times columns")
+}
+
+fn multiply<T: Real>(
+    a: &ArrayView2<T>,
+    b: &ArrayView2<T>,
+    c: &mut [T],
+    rows: usize,
+    columns: usize,
+) {
+    // Every caller's sizes come from one layer.
+    #[expect(clippy::expect_used)]
+    let mut c = ArrayViewMut2::from_shape((rows, columns), c)
+        .expect("as many numbers as rows times columns");
+    general_mat_mul(T::ONE, a, b, T::ZERO, &mut c);
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{product, product_of_transposed, product_with_vector};
+    use super::{product, product_of_transposed, product_with_transposed, product_with_vector};
 
     /// Whole numbers, so that all orders of additions agree.
     fn matrix(rows: usize, columns: usize) -> Vec<f64> {
@@ -148,6 +119,13 @@ mod tests {
         c
     }
 
+    fn transposed(a: &[f64], columns: usize) -> Vec<f64> {
+        let rows = a.len() / columns;
+        (0..a.len())
+            .map(|i| a[i % rows * columns + i / rows])
+            .collect()
+    }
+
     #[test]
     fn products_of_every_small_size_are_right() {
         for rows in 1..10 {
@@ -158,11 +136,13 @@ mod tests {
                     let mut c = vec![f64::NAN; rows * columns];
                     product(&a, &b, &mut c, inner, columns);
                     assert_eq!(c, wanted);
-                    let turned: Vec<f64> = (0..inner * rows)
-                        .map(|i| a[i % rows * inner + i / rows])
-                        .collect();
+                    let turned = transposed(&a, inner);
                     c.fill(f64::NAN);
                     product_of_transposed(&turned, &b, &mut c, rows, columns);
+                    assert_eq!(c, wanted);
+                    let turned = transposed(&b, columns);
+                    c.fill(f64::NAN);
+                    product_with_transposed(&a, &turned, &mut c, inner, columns);
                     assert_eq!(c, wanted);
                 }
                 let (b, x) = (matrix(rows, 3 * inner), matrix(3 * inner, 1));

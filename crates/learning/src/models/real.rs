@@ -1,30 +1,14 @@
 //! The numbers a model computes with: f32 to train with, f64 to check the gradients with.
 
-use std::ops::{Add, AddAssign, Div, Mul, Sub};
-
 mod sealed {
-    pub trait Sealed {}
+    /// What the matrix products ask of a number.
+    pub trait Sealed: ndarray::LinalgScalar + std::ops::AddAssign {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }
 
 /// f32 or f64.
-pub trait Real:
-    sealed::Sealed
-    + Copy
-    + Default
-    + Send
-    + Sync
-    + PartialOrd
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + AddAssign
-    + From<f32>
-    + Into<f64>
-    + 'static
-{
+pub trait Real: sealed::Sealed + Default + Send + Sync + PartialOrd + Into<f64> {
     /// 0.
     const ZERO: Self;
     /// 1.
