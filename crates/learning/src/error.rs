@@ -70,6 +70,9 @@ pub enum Error {
         /// How many there should be.
         wanted: usize,
     },
+    /// A gradient with a coordinate that is NaN or infinite.
+    #[error("the gradient is not finite")]
+    NotFinite,
     /// A workspace that another model made.
     #[error("the workspace was made by another model")]
     Workspace,

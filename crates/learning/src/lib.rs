@@ -11,7 +11,7 @@
 //! let (mut workspace, mut gradient) = (model.workspace(), vec![0.0; model.parameters()]);
 //! for (image, label) in data.train().iter() {
 //!     model.gradient(&parameters, image, label, &mut workspace, &mut gradient)?;
-//!     clip_l2(&mut gradient, 1.0);
+//!     clip_l2(&mut gradient, 1.0)?;
 //!     for (parameter, slope) in parameters.iter_mut().zip(&gradient) {
 //!         *parameter -= 0.05 * slope;
 //!     }

@@ -23,6 +23,18 @@ impl Shape {
             .saturating_mul(self.height)
             .saturating_mul(self.width)
     }
+
+    /// An image that can be held, and as many classes as a byte can name.
+    pub(crate) fn check(self, classes: usize) -> Result<(), Error> {
+        let numbers = self.numbers();
+        if !(1..=1 << 24).contains(&numbers) {
+            return Err(Error::parameter("image", numbers, "1 to 2^24 numbers"));
+        }
+        if !(2..=256).contains(&classes) {
+            return Err(Error::parameter("classes", classes, "[2, 256]"));
+        }
+        Ok(())
+    }
 }
 
 /// Images and their labels.
@@ -44,12 +56,7 @@ impl Examples {
     ) -> Result<Self, Error> {
         let refuse = |why| Err(Error::Examples { why });
         let numbers = shape.numbers();
-        if !(1..=1 << 24).contains(&numbers) {
-            return Err(Error::parameter("image", numbers, "1 to 2^24 numbers"));
-        }
-        if !(2..=256).contains(&classes) {
-            return Err(Error::parameter("classes", classes, "[2, 256]"));
-        }
+        shape.check(classes)?;
         if labels.is_empty() {
             return refuse("there are none".into());
         }

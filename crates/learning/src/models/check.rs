@@ -135,13 +135,20 @@ fn differences_agree(name: &str, model: &Model) {
 #[test]
 fn layers_have_the_slopes_of_their_differences() {
     let on = |channels, height, width| Stack::on(shape(channels, height, width), 3).unwrap();
-    differences_agree("dense", &on(2, 3, 3).scores());
-    differences_agree("two dense", &on(2, 3, 3).dense(9).scores());
+    differences_agree("dense", &on(2, 3, 3).scores().unwrap());
+    differences_agree("two dense", &on(2, 3, 3).dense(9).scores().unwrap());
     for activation in [Activation::Relu, Activation::Tanh] {
-        let model = on(1, 4, 4).dense(11).activation(activation).scores();
+        let model = on(1, 4, 4)
+            .dense(11)
+            .activation(activation)
+            .scores()
+            .unwrap();
         differences_agree("activation", &model);
         // First, where nobody asks for the slopes below.
-        differences_agree("first", &on(1, 3, 3).activation(activation).scores());
+        differences_agree(
+            "first",
+            &on(1, 3, 3).activation(activation).scores().unwrap(),
+        );
     }
     for padding in [Padding::Valid, Padding::Same] {
         for stride in [1, 2] {
@@ -150,7 +157,8 @@ fn layers_have_the_slopes_of_their_differences() {
                 .unwrap()
                 .convolution(9, 2, stride, padding)
                 .unwrap()
-                .scores();
+                .scores()
+                .unwrap();
             differences_agree("convolutions", &model);
         }
     }
@@ -160,7 +168,8 @@ fn layers_have_the_slopes_of_their_differences() {
             .unwrap()
             .max_pool(2, stride)
             .unwrap()
-            .scores();
+            .scores()
+            .unwrap();
         differences_agree("pool", &model);
     }
 }
@@ -171,6 +180,8 @@ fn what_does_not_fit_is_refused() {
     assert!(on().convolution(2, 4, 1, Padding::Valid).is_err());
     assert!(on().convolution(2, 4, 1, Padding::Same).is_ok());
     assert!(on().max_pool(4, 1).is_err());
+    let large = Stack::on(shape(1, 1 << 12, 1 << 12), 3).unwrap();
+    assert!(large.dense(1 << 16).scores().is_err());
     assert!(Stack::on(shape(1, 0, 9), 3).is_err());
     assert!(Stack::on(shape(1, 3, 9), 257).is_err());
     assert!(Stack::on(shape(usize::MAX, 3, 9), 3).is_err());

@@ -41,7 +41,7 @@ impl Model {
     /// # Ok::<(), shuffledp_learning::Error>(())
     /// ```
     pub fn logistic(shape: Shape, classes: usize) -> Result<Self, Error> {
-        Ok(Stack::on(shape, classes)?.scores())
+        Stack::on(shape, classes)?.scores()
     }
 
     /// One hidden layer.
@@ -55,7 +55,7 @@ impl Model {
             return Err(Error::parameter("hidden", hidden, "[1, 2^16]"));
         }
         let stack = Stack::on(shape, classes)?;
-        Ok(stack.dense(hidden).activation(activation).scores())
+        stack.dense(hidden).activation(activation).scores()
     }
 
     /// The papers' network with disjoint pooling windows: 13,722 parameters on 28×28 pixels.
@@ -71,7 +71,7 @@ impl Model {
         activation: Activation,
         classes: usize,
     ) -> Result<Self, Error> {
-        Ok(Stack::on(shape, classes)?
+        Stack::on(shape, classes)?
             .convolution(16, 8, 2, Padding::Same)?
             .max_pool(2, 2)?
             .activation(activation)
@@ -80,7 +80,7 @@ impl Model {
             .activation(activation)
             .dense(32)
             .activation(activation)
-            .scores())
+            .scores()
     }
 
     /// The papers' network with overlapping pooling windows, as in the code of TensorFlow Privacy and Opacus: 26,010 parameters on 28×28 pixels.
@@ -96,7 +96,7 @@ impl Model {
         activation: Activation,
         classes: usize,
     ) -> Result<Self, Error> {
-        Ok(Stack::on(shape, classes)?
+        Stack::on(shape, classes)?
             .convolution(16, 8, 2, Padding::Same)?
             .max_pool(2, 1)?
             .activation(activation)
@@ -105,7 +105,7 @@ impl Model {
             .activation(activation)
             .dense(32)
             .activation(activation)
-            .scores())
+            .scores()
     }
 }
 
@@ -118,15 +118,9 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// An image of a size that can be held, and classes that a byte can name.
+    /// Nothing yet.
     pub(crate) fn on(image: Shape, classes: usize) -> Result<Self, Error> {
-        let numbers = image.numbers();
-        if !(1..=1 << 24).contains(&numbers) {
-            return Err(Error::parameter("image", numbers, "1 to 2^24 numbers"));
-        }
-        if !(2..=256).contains(&classes) {
-            return Err(Error::parameter("classes", classes, "[2, 256]"));
-        }
+        image.check(classes)?;
         Ok(Self {
             image,
             classes,
@@ -174,10 +168,18 @@ impl Stack {
         self
     }
 
-    /// The last layer: a score for each class.
-    pub(crate) fn scores(self) -> Model {
+    /// The last layer, a score for each class, and then the model, if its parameters can be held.
+    pub(crate) fn scores(self) -> Result<Model, Error> {
         let classes = self.classes;
         let stack = self.dense(classes);
-        Model::of(stack.image, stack.layers)
+        let model = Model::of(stack.image, stack.layers);
+        if model.parameters() > 1 << 30 {
+            return Err(Error::parameter(
+                "parameters",
+                model.parameters(),
+                "[1, 2^30]",
+            ));
+        }
+        Ok(model)
     }
 }
