@@ -60,19 +60,19 @@ impl MaxPool {
         for (place, (best, chosen)) in pixels {
             let (y, x) = (place / self.output.width, place % self.output.width);
             let corner = (y * width + x) * self.stride;
+            best.copy_from_slice(&input[corner * channels..][..channels]);
+            chosen.fill((corner * channels) as u32);
             for line in 0..self.side {
                 for column in 0..self.side {
                     let start = (corner + line * width + column) * channels;
                     let pixel = &input[start..start + channels];
-                    if (line, column) == (0, 0) {
-                        best.copy_from_slice(pixel);
-                        chosen.fill(start as u32);
-                        continue;
+                    // A mask and no choice: the compiler makes vector instructions of it.
+                    for ((chosen, best), &value) in chosen.iter_mut().zip(&*best).zip(pixel) {
+                        let mask = u32::from(value > *best).wrapping_neg();
+                        *chosen ^= (*chosen ^ start as u32) & mask;
                     }
-                    for ((best, chosen), &value) in best.iter_mut().zip(&mut *chosen).zip(pixel) {
-                        let better = value > *best;
-                        *best = if better { value } else { *best };
-                        *chosen = if better { start as u32 } else { *chosen };
+                    for (best, &value) in best.iter_mut().zip(pixel) {
+                        *best = if value > *best { value } else { *best };
                     }
                 }
             }
