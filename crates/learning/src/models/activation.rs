@@ -12,7 +12,7 @@ use super::real::Real;
 pub enum Activation {
     /// max(x, 0).
     Relu,
-    /// tanh x: bounded, which suits clipped gradients (Papernot et al. 2021).
+    /// tanh x: bounded, which suits clipped gradients (Papernot et al. 2020).
     Tanh,
 }
 
