@@ -1,0 +1,197 @@
+//! A data set: examples to learn from and examples to be judged by, of one shape and one number of classes.
+//!
+//! Images are rows of one matrix. Within a row the channels of a pixel lie together, pixels run left to right and lines top to bottom: the number of channel c at (y, x) is at (y·width + x)·channels + c.
+
+use crate::error::Error;
+use sha2::{Digest, Sha256};
+
+/// The shape of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Numbers per pixel.
+    pub channels: usize,
+    /// Lines.
+    pub height: usize,
+    /// Pixels per line.
+    pub width: usize,
+}
+
+impl Shape {
+    /// How many numbers an image is.
+    pub fn numbers(self) -> usize {
+        self.channels
+            .saturating_mul(self.height)
+            .saturating_mul(self.width)
+    }
+
+    /// An image that can be held, and as many classes as a byte can name.
+    pub(crate) fn check(self, classes: usize) -> Result<(), Error> {
+        let numbers = self.numbers();
+        if !(1..=1 << 24).contains(&numbers) {
+            return Err(Error::parameter("image", numbers, "1 to 2^24 numbers"));
+        }
+        if !(2..=256).contains(&classes) {
+            return Err(Error::parameter("classes", classes, "[2, 256]"));
+        }
+        Ok(())
+    }
+}
+
+/// Images and their labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Examples {
+    shape: Shape,
+    classes: usize,
+    images: Vec<f32>,
+    labels: Vec<u8>,
+}
+
+impl Examples {
+    /// One row of `images` for each label; labels are below `classes`, numbers finite.
+    pub fn new(
+        shape: Shape,
+        classes: usize,
+        images: Vec<f32>,
+        labels: Vec<u8>,
+    ) -> Result<Self, Error> {
+        let refuse = |why| Err(Error::Examples { why });
+        let numbers = shape.numbers();
+        shape.check(classes)?;
+        if labels.is_empty() {
+            return refuse("there are none".into());
+        }
+        if labels.len().checked_mul(numbers) != Some(images.len()) {
+            return refuse(format!(
+                "{} numbers are not {} images of {numbers}",
+                images.len(),
+                labels.len()
+            ));
+        }
+        if let Some(at) = labels
+            .iter()
+            .position(|&label| usize::from(label) >= classes)
+        {
+            return refuse(format!(
+                "label {} of example {at} is not one of {classes} classes",
+                labels[at]
+            ));
+        }
+        if let Some(at) = images.iter().position(|number| !number.is_finite()) {
+            return refuse(format!(
+                "number {} of example {} is {}",
+                at % numbers,
+                at / numbers,
+                images[at]
+            ));
+        }
+        Ok(Self {
+            shape,
+            classes,
+            images,
+            labels,
+        })
+    }
+
+    /// How many: one at least.
+    #[expect(clippy::len_without_is_empty, reason = "never empty")]
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The shape of every image.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// All images, row after row.
+    pub fn images(&self) -> &[f32] {
+        &self.images
+    }
+
+    /// All labels.
+    pub fn labels(&self) -> &[u8] {
+        &self.labels
+    }
+
+    /// One example.
+    pub fn get(&self, at: usize) -> Option<(&[f32], u8)> {
+        let label = *self.labels.get(at)?;
+        let numbers = self.shape.numbers();
+        Some((&self.images[at * numbers..][..numbers], label))
+    }
+
+    /// One after the other.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[f32], u8)> {
+        self.images
+            .chunks_exact(self.shape.numbers())
+            .zip(self.labels.iter().copied())
+    }
+}
+
+/// Examples to learn from, and examples to be judged by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataset {
+    train: Examples,
+    test: Examples,
+}
+
+impl Dataset {
+    /// Two sets of one shape with the same classes.
+    pub fn new(train: Examples, test: Examples) -> Result<Self, Error> {
+        if (train.shape, train.classes) != (test.shape, test.classes) {
+            return Err(Error::Examples {
+                why: format!(
+                    "training images are {:?} of {} classes, test images {:?} of {}",
+                    train.shape, train.classes, test.shape, test.classes
+                ),
+            });
+        }
+        Ok(Self { train, test })
+    }
+
+    /// The shape of every image.
+    pub fn shape(&self) -> Shape {
+        self.train.shape
+    }
+
+    /// How many classes there are.
+    pub fn classes(&self) -> usize {
+        self.train.classes
+    }
+
+    /// What is learnt from.
+    pub fn train(&self) -> &Examples {
+        &self.train
+    }
+
+    /// What a model is judged by.
+    pub fn test(&self) -> &Examples {
+        &self.test
+    }
+
+    /// SHA-256 of shape, classes, labels and numbers, in hexadecimal: what a record of a run says about its data. It does not depend on how the files were packed.
+    pub fn checksum(&self) -> String {
+        let mut hash = Sha256::new();
+        for examples in [&self.train, &self.test] {
+            let Shape {
+                channels,
+                height,
+                width,
+            } = examples.shape;
+            for count in [channels, height, width, examples.classes, examples.len()] {
+                hash.update((count as u64).to_le_bytes());
+            }
+            hash.update(&examples.labels);
+            let mut bytes = Vec::with_capacity(4 << 12);
+            for numbers in examples.images.chunks(1 << 12) {
+                bytes.clear();
+                bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+                hash.update(&bytes);
+            }
+        }
+        hash.finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+}
