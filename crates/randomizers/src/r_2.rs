@@ -11,7 +11,7 @@ use crate::coin::{Coin, round_up};
 use crate::domain;
 use crate::error::Error;
 use crate::random::Random;
-use crate::sphere::{SEED, add_direction, direction, norm, seed, side, upright};
+use crate::sphere::{SEED, norm, quick_direction, seed, side, upright};
 use crate::vector::{Ball, Shape, Vectors};
 use crate::wire;
 use shuffledp_accounting::Mechanism;
@@ -47,6 +47,13 @@ impl SignedDirection {
         let (first, last) = report.split_at(SEED);
         Ok((seed(first)?, wire::get(last, 2)? == 1))
     }
+
+    /// Whether a seed's direction is on the value's side.
+    fn above(&self, seed: &[u8; SEED], value: &[f32], size: f64) -> bool {
+        let mut direction = vec![0.0; self.shape.dimension];
+        quick_direction(seed, &mut direction);
+        side(&direction, value, size) >= 0.0
+    }
 }
 
 impl Ball for SignedDirection {
@@ -70,7 +77,7 @@ impl Ball for SignedDirection {
         let mut seed = [0; SEED];
         random.fill(&mut seed);
         let size = norm(value);
-        let above = side(&direction(&seed, self.shape.dimension), value, size) >= 0.0;
+        let above = self.above(&seed, value, size);
         let kept = round_up(upright(size, self.shape.radius), random) == self.truth.toss(random);
         report[..SEED].copy_from_slice(&seed);
         wire::put(u64::from(above == kept), &mut report[SEED..]);
@@ -78,7 +85,12 @@ impl Ball for SignedDirection {
 
     fn add(&self, report: &[u8], sums: &mut [f64]) -> Result<(), Error> {
         let (seed, bit) = self.opened(report)?;
-        add_direction(&seed, if bit { 1.0 } else { -1.0 }, sums);
+        let mut direction = vec![0.0; sums.len()];
+        quick_direction(&seed, &mut direction);
+        let sign = if bit { 1.0 } else { -1.0 };
+        for (sum, v) in sums.iter_mut().zip(direction) {
+            *sum += sign * f64::from(v);
+        }
         Ok(())
     }
 
@@ -94,7 +106,7 @@ impl Ball for SignedDirection {
     fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64> {
         let (seed, bit) = self.opened(report).ok()?;
         let size = norm(value);
-        let above = side(&direction(&seed, self.shape.dimension), value, size) >= 0.0;
+        let above = self.above(&seed, value, size);
         let level = upright(size, self.shape.radius);
         let (p, q) = (self.truth.probability(), self.truth.complement());
         let same = level * p + (1.0 - level) * q;
