@@ -23,6 +23,10 @@ use std::process::ExitCode;
 const REPORTS: [u64; 2] = [200_000_000, 25_000_000];
 /// Users of an audit: each run is all of them.
 const MOST_USERS: u64 = 10_000_000;
+/// Bytes of the reports of one run.
+const MOST_BYTES: u64 = 1 << 28;
+/// Coordinates of vectors: several are held for each pair.
+const MOST_COORDINATES: u64 = 1 << 20;
 /// The attack went past the guarantee.
 const VIOLATED: u8 = 3;
 
@@ -117,17 +121,26 @@ impl AuditArguments {
         let words = &self.words;
         words.refuse_accuracy()?;
         let delta = Delta::new(real("--delta", &self.delta)?)?;
-        let device = Device::new(
-            words,
-            if self.fault == Some(Fault::HalfNoise) {
-                2.0
-            } else {
-                1.0
-            },
-        )?;
+        if let Some(text) = &words.dimension
+            && whole("--dimension", text)? > MOST_COORDINATES
+        {
+            return Err(Failure::value(
+                "--dimension",
+                text,
+                "at most 2^20 for an audit",
+            ));
+        }
+        let priced = Device::new(words, 1.0)?;
+        let device = match self.fault {
+            Some(Fault::HalfNoise) => Device::new(words, 2.0).map_err(|_| {
+                let message =
+                    "--break half-noise: at twice the epsilon0, or half the sigma, no device runs";
+                Failure::words("--break", message)
+            })?,
+            _ => Device::new(words, 1.0)?,
+        };
         let setting = self.setting(&device, delta)?;
-        let priced = Device::new(words, 1.0)?.mechanism();
-        let (question, bracket) = words.price(priced, setting.dropout, delta)?;
+        let (question, bracket) = words.price(priced.mechanism(), setting.dropout, delta)?;
         let shuffle: Shuffle = match self.fault {
             Some(Fault::NoShuffle) => unshuffled,
             Some(Fault::LeakFirst) => leaking,
@@ -156,7 +169,7 @@ impl AuditArguments {
         let text = match words.format {
             Format::Table => self.table(&question, &setting, &bracket, &found),
             Format::Json => json_object(question, &setting, &bracket, &found, self.fault),
-            Format::Csv => csv_lines(&bracket, &found),
+            Format::Csv => csv_lines(&setting, &bracket, &found),
         };
         let code = if violated {
             ExitCode::from(VIOLATED)
@@ -178,7 +191,7 @@ impl AuditArguments {
             let message = "--adaptive-within-round: an audit runs randomizers that do not look at earlier reports";
             return Err(Failure::words("--adaptive-within-round", message));
         }
-        let question = words.question()?;
+        let question = words.description()?;
         // Words describe one kind of round.
         let (round, rounds) = &question.plan.rounds()[0];
         if round.honest() != round.users() {
@@ -202,6 +215,13 @@ impl AuditArguments {
                 &rounds.to_string(),
                 "at most 10000 for an audit",
             ));
+        }
+        let length = device.report_length() as u64;
+        if users.saturating_mul(length) > MOST_BYTES {
+            let message = format!(
+                "--users {users} with reports of {length} bytes: an audit holds all of a run in memory, up to 2^28 bytes"
+            );
+            return Err(Failure::words("--users", message));
         }
         let confidence = real("--confidence", &self.confidence)?;
         let trials = match &self.trials {
@@ -229,8 +249,9 @@ impl AuditArguments {
             rounds,
             trials,
             delta: delta.value(),
-            confidence: Confidence::new(confidence)
-                .ok_or_else(|| Failure::value("--confidence", &self.confidence, "in [0.5, 1)"))?,
+            confidence: Confidence::new(confidence).ok_or_else(|| {
+                Failure::value("--confidence", &self.confidence, "in [0.5, 1 - 1e-12]")
+            })?,
             seed: match &self.seed {
                 Some(text) => whole("--seed", text)?,
                 // Short enough to type again.
@@ -295,7 +316,7 @@ impl AuditArguments {
         };
         // Values far apart may lie in different blocks.
         let mut ends = vec![(0, 1)];
-        if k > 3 {
+        if k > 3 && words.randomizer == crate::words::Randomizer::Hadamard {
             ends.push((0, k - 1));
         }
         let more: Vec<u64> = (0..k.min(3)).rev().collect();
@@ -352,6 +373,17 @@ impl AuditArguments {
         R: Randomizer + Sync,
         V: Borrow<R::Value> + Sync + Shown,
     {
+        for pair in pairs {
+            for (flag, value) in [
+                ("--pair", &pair.first),
+                ("--pair", &pair.second),
+                ("--others", &pair.others),
+            ] {
+                if let Err(error) = randomizer.check(value.borrow()) {
+                    return Err(Failure::words(flag, format!("{flag}: {error}")));
+                }
+            }
+        }
         let progress = Progress::of(setting.runs(pairs.len()), "runs");
         let finding = audit(randomizer, pairs, setting, shuffle, |runs| {
             progress.advance(runs)
@@ -516,12 +548,23 @@ fn json_object(
     format!("{object}\n")
 }
 
-fn csv_lines(bracket: &Answer<Epsilon>, found: &Found) -> String {
+fn csv_lines(setting: &Setting, bracket: &Answer<Epsilon>, found: &Found) -> String {
+    let (upper, lower) = (&bracket.upper, &bracket.lower);
     format!(
-        "side,epsilon\nupper,{}\nlower,{}\nfound,{}\n",
-        bracket.upper.value.value(),
-        bracket.lower.value.value(),
-        found.finding.epsilon
+        "side,epsilon,standing,method,delta,seed\n\
+         upper,{},{},{},{delta},\n\
+         lower,{},{},{},{delta},\n\
+         found,{},{} confidence,{ATTACK},{delta},{}\n",
+        upper.value.value(),
+        upper.standing,
+        upper.method,
+        lower.value.value(),
+        lower.standing,
+        lower.method,
+        found.finding.epsilon,
+        setting.confidence.value(),
+        setting.seed,
+        delta = setting.delta,
     )
 }
 

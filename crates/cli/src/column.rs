@@ -229,7 +229,7 @@ impl Column<'_> {
 }
 
 /// A text in quotes, on one line and not too long.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut shown = String::new();
     for letter in text.chars().take(SHOWN) {

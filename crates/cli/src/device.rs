@@ -87,7 +87,7 @@ impl Device {
     /// What the words name, with `factor` times the local guarantee.
     pub(crate) fn new(words: &Words, factor: f64) -> Result<Self, Failure> {
         // Words that are missing or too many are refused in one place.
-        words.question()?;
+        words.description()?;
         let epsilon0 = || {
             let text = words.epsilon0.as_deref().unwrap_or_default();
             Ok::<f64, Failure>(factor * real("--epsilon0", text)?)
@@ -167,6 +167,15 @@ impl Device {
                 return Err(Failure::words("--randomizer", message));
             }
         })
+    }
+
+    /// Bytes of a report.
+    pub(crate) fn report_length(&self) -> usize {
+        match self {
+            Self::Category(device) => of_category!(device, r => r.report_length()),
+            Self::Number(device) => of_number!(device, r => r.report_length()),
+            Self::Vector(device) => of_vector!(device, r => r.report_length()),
+        }
     }
 
     /// What the accountant prices.

@@ -26,6 +26,8 @@ use std::path::PathBuf;
 const MEMORY: usize = 1 << 28;
 /// The stream of a seed that draws who holds which record: no device has it.
 const RECORDS: u64 = u64::MAX;
+/// Users that can be made of the records of a file.
+const MOST_USERS: u64 = 100_000_000;
 /// Lines of a table for people.
 pub(crate) const LINES: usize = 20;
 /// Values whose names fit under a picture.
@@ -198,6 +200,16 @@ impl RoundArguments {
         }
         if let Some(path) = &self.plot {
             Kind::of(path)?;
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
+                let message = format!(
+                    "--plot {} cannot be written: no such folder",
+                    path.display()
+                );
+                return Err(Failure::words("--plot", message));
+            }
         }
         self.delta()?;
         self.confidence()?;
@@ -212,7 +224,7 @@ impl RoundArguments {
 
     fn confidence(&self) -> Result<Confidence, Failure> {
         Confidence::new(real("--confidence", &self.confidence)?)
-            .ok_or_else(|| Failure::value("--confidence", &self.confidence, "in [0.5, 1)"))
+            .ok_or_else(|| Failure::value("--confidence", &self.confidence, "in [0.5, 1 - 1e-12]"))
     }
 
     fn dropout(&self) -> Result<f64, Failure> {
@@ -279,11 +291,11 @@ impl RoundArguments {
             });
         };
         let users = whole("--users", text)?;
-        if users > 1 << 31 || records > u64::from(u32::MAX) {
+        if users > MOST_USERS || records > u64::from(u32::MAX) {
             return Err(Failure::value(
                 "--users",
                 text,
-                "at most 2^31 for a simulation",
+                "at most 1e8 for a simulation",
             ));
         }
         let drawn = match self.seed()? {
@@ -411,10 +423,13 @@ impl RoundArguments {
         }
         let digits = decimals(&shown);
         for line in &shown {
-            let number = |value: f64| format!("{value:.digits$}");
+            let number = |value: f64| match digits {
+                Some(digits) => format!("{value:.digits$}"),
+                None => format!("{value:.4e}"),
+            };
             let (low, high) = line.interval;
             let mut cells = vec![
-                line.name.clone(),
+                printable(&line.name),
                 number(line.value),
                 format!("{} .. {}", number(low), number(high)),
             ];
@@ -449,13 +464,9 @@ impl RoundArguments {
             ));
         }
         let (upper, lower) = (&outcome.answer.upper, &outcome.answer.lower);
-        let round = &outcome.question.plan.rounds()[0].0;
-        let ruled_out = match (rounded(lower.value.value(), Side::Lower), round.mechanism()) {
-            (zero, _) if zero == "0" => "nothing above 0 is ruled out".to_owned(),
-            (least, Mechanism::Ldp(_) | Mechanism::ApproximateLdp(..)) => {
-                format!("no proof from the local guarantee alone can get below {least}")
-            }
-            (least, _) => format!("no proof can get below {least}"),
+        let ruled_out = match rounded(lower.value.value(), Side::Lower) {
+            zero if zero == "0" => "nothing above 0 is ruled out".to_owned(),
+            least => format!("no proof can get below {least}"),
         };
         notes.push(format!(
             "Privacy: what the analyzer sees is ({}, {})-differentially private when {}\n({}, {}); {ruled_out}.",
@@ -518,6 +529,14 @@ impl RoundArguments {
         if self.truth {
             header.push("truth");
         }
+        header.extend(["epsilon", "standing", "delta", "seed"]);
+        let upper = &outcome.answer.upper;
+        let price = [
+            upper.value.value().to_string(),
+            upper.standing.to_string(),
+            self.delta.trim().to_owned(),
+            self.seed.clone().unwrap_or_default(),
+        ];
         // Writing to memory cannot fail.
         let _ = writer.write_record(&header);
         for line in &outcome.lines {
@@ -530,6 +549,7 @@ impl RoundArguments {
             if self.truth {
                 fields.push(line.truth.map_or(String::new(), |truth| truth.to_string()));
             }
+            fields.extend(price.iter().cloned());
             let _ = writer.write_record(&fields);
         }
         String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
@@ -583,7 +603,8 @@ impl RoundArguments {
             let at = lines.iter().map(|line| line.truth.unwrap_or(line.value));
             (Axis::linear(format!("true {values}")), at.collect())
         } else {
-            let words: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+            let words: Vec<String> = lines.iter().map(|line| printable(&line.name)).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let at = (1..=lines.len()).map(|place| place as f64);
             (Axis::words(names, &words), at.collect())
         };
@@ -614,30 +635,54 @@ fn range(text: &str) -> Result<(f64, f64), Failure> {
         Failure::value(
             "--range",
             text,
-            "two finite numbers, the lower first, such as 0..120",
+            "two numbers, the lower first and none beyond 1e300, such as 0..120",
         )
     };
     let (low, high) = text.split_once("..").ok_or_else(wrong)?;
     let (low, high) = (real("--range", low)?, real("--range", high)?);
-    if low < high && (high - low).is_finite() {
+    if low < high && low.abs() <= 1e300 && high.abs() <= 1e300 {
         Ok((low, high))
     } else {
         Err(wrong())
     }
 }
 
-/// Digits after the point that show two or three of the widest interval.
-fn decimals(lines: &[&Line]) -> usize {
+/// Digits after the point that show two or three of the narrowest interval; none where numbers are too large or too small to be written out.
+fn decimals(lines: &[&Line]) -> Option<usize> {
     let width = lines
         .iter()
         .map(|line| line.interval.1 - line.interval.0)
-        .filter(|width| *width > 0.0 && width.is_finite())
+        .filter(|width| *width > 0.0)
         .fold(f64::INFINITY, f64::min);
-    if width.is_finite() {
-        (2.0 - width.log10().floor()).clamp(0.0, 12.0) as usize
-    } else {
-        4
+    let largest = lines
+        .iter()
+        .map(|line| line.value.abs())
+        .fold(0.0, f64::max);
+    if width.is_infinite() {
+        return Some(4);
     }
+    let digits = 2.0 - width.log10().floor();
+    (digits <= 12.0 && largest < 1e12).then(|| digits.max(0.0) as usize)
+}
+
+/// A name on one line, without what would move a cursor, and not too long.
+fn printable(name: &str) -> String {
+    const SHOWN: usize = 40;
+    let mut text: String = name
+        .chars()
+        .take(SHOWN)
+        .map(|letter| {
+            if letter.is_control() {
+                '\u{fffd}'
+            } else {
+                letter
+            }
+        })
+        .collect();
+    if name.chars().nth(SHOWN).is_some() {
+        text.push_str("...");
+    }
+    text
 }
 
 fn capitalised(word: &str) -> String {

@@ -169,6 +169,21 @@ pub(crate) struct Question {
 impl Words {
     /// The plan that the words describe, ready to be priced.
     pub(crate) fn question(&self) -> Result<Question, Failure> {
+        let instead = match self.randomizer {
+            Randomizer::Hybrid | Randomizer::PrivUnit => "ldp at its epsilon0",
+            Randomizer::DiscreteGaussian => "approx-ldp at a local guarantee of its own",
+            _ => return self.description(),
+        };
+        Err(Failure::words(
+            "--randomizer",
+            format!(
+                "this --randomizer has no law of its own here, so nothing could be said below its price; it can be run (simulate, audit), and its price is that of {instead}"
+            ),
+        ))
+    }
+
+    /// The same for randomizers that are run, too: a price below is not to be taken from it.
+    pub(crate) fn description(&self) -> Result<Question, Failure> {
         let (plan, query, sentence) = match &self.plan {
             Some(path) => {
                 let plan = read_plan(path)?;
@@ -234,7 +249,9 @@ impl Words {
         }
         let given = match turned {
             Unknown::Epsilon0 => self.epsilon0.as_ref(),
-            Unknown::Rounds => Some(&self.rounds).filter(|rounds| *rounds != "1"),
+            Unknown::Rounds => {
+                Some(&self.rounds).filter(|rounds| !matches!(whole("--rounds", rounds), Ok(1)))
+            }
             Unknown::Users => self.users.as_ref(),
             Unknown::CheckIn => self.check_in.as_ref(),
             Unknown::Sigma => self.sigma.as_ref(),
@@ -271,7 +288,7 @@ impl Words {
 
     /// The same question about what runs: its price is that of the code, whatever the words' own would be.
     pub(crate) fn question_of(&self, mechanism: Mechanism) -> Result<Question, Failure> {
-        let mut question = self.question()?;
+        let mut question = self.description()?;
         let round = self.round(mechanism, &mut Map::new())?;
         question.plan = Plan::new(round, question.plan.total())?;
         Ok(question)
@@ -293,19 +310,25 @@ impl Words {
                 " A fraction {} of them drops out, which the upper bound does not credit.",
                 plain(dropout)
             );
-            if self.sample.is_some() {
-                answer.lower.value = Epsilon::new(0.0)?;
-                answer.lower.method = "none".into();
-                answer.lower.attained_by = None;
-            } else {
-                let rate = match &self.check_in {
-                    Some(text) => real("--check-in", text)?,
-                    None => 1.0,
-                };
-                let fewer = self.with(Unknown::CheckIn, rate * (1.0 - dropout));
-                let fewer = fewer.question_of(mechanism)?;
-                answer.lower = self.account(&fewer)?.epsilon(delta)?.lower;
-            }
+        }
+        // What is attained by some randomizer with this local guarantee says nothing of this one; and nothing is known of what a sample attains when some of it drops out.
+        let guarantee_only = matches!(mechanism, Mechanism::Ldp(_) | Mechanism::ApproximateLdp(..));
+        let range = self
+            .check_in
+            .as_ref()
+            .is_some_and(|rate| rate.contains(".."));
+        if guarantee_only || dropout > 0.0 && (self.sample.is_some() || range) {
+            answer.lower.value = Epsilon::new(0.0)?;
+            answer.lower.method = "none".into();
+            answer.lower.attained_by = None;
+        } else if dropout > 0.0 {
+            let rate = match &self.check_in {
+                Some(text) => real("--check-in", text)?,
+                None => 1.0,
+            };
+            let fewer = self.with(Unknown::CheckIn, rate * (1.0 - dropout));
+            let fewer = fewer.question_of(mechanism)?;
+            answer.lower = self.account(&fewer)?.epsilon(delta)?.lower;
         }
         Ok((question, answer))
     }

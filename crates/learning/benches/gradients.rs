@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rayon::prelude::*;
-use shuffledp_learning::{Activation, Error, Model, Shape, clip_l2};
+use shuffledp_learning::{Activation, Error, Model, Norm, Shape};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn epoch(model: &Model, parameters: &[f32], images: &[f32]) -> Result<Vec<f32>, 
                 let mut sum = vec![0.0; parameters.len()];
                 for (at, image) in images.chunks_exact(SHAPE.numbers()).enumerate() {
                     model.gradient(parameters, image, (at % 10) as u8, workspace, gradient)?;
-                    clip_l2(gradient, 1.0)?;
+                    Norm::L2.clip(gradient, 1.0)?;
                     for (sum, slope) in sum.iter_mut().zip(&*gradient) {
                         *sum += slope;
                     }

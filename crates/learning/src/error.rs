@@ -73,6 +73,27 @@ pub enum Error {
     /// A gradient with a coordinate that is NaN or infinite.
     #[error("the gradient is not finite")]
     NotFinite,
+    /// A randomizer refused a value or a parameter.
+    #[error(transparent)]
+    Randomizer(#[from] shuffledp_randomizers::Error),
+    /// The accountant refused a round.
+    #[error(transparent)]
+    Accounting(#[from] shuffledp_accounting::Error),
+    /// The shuffler failed.
+    #[error(transparent)]
+    Shuffler(#[from] shuffledp_protocol::Error),
+    /// Nobody can be called.
+    #[error(transparent)]
+    Attendance(#[from] shuffledp_protocol::Unattended),
+    /// A round that is not the one that runs: another mechanism, or other people.
+    #[error("the round that is charged is not the one that runs")]
+    OtherRound,
+    /// A checkpoint that cannot be gone on from.
+    #[error("the checkpoint is refused: {why}")]
+    Checkpoint {
+        /// What is wrong with it.
+        why: String,
+    },
     /// A workspace that another model made.
     #[error("the workspace was made by another model")]
     Workspace,

@@ -3,7 +3,7 @@
 //! In private learning the gradient of one person's example is the unit: it is clipped, randomised and reported on its own. So a [`Model`] differentiates the loss of *one* example, in buffers that are made once ([`Workspace`]): no graph is built, and only the matrix products allocate, a few kilobytes to pack their operands in.
 //!
 //! ```
-//! use shuffledp_learning::{Activation, Model, clip_l2, data::synthetic};
+//! use shuffledp_learning::{Activation, Model, Norm, data::synthetic};
 //!
 //! let data = synthetic::blobs(7, 2000, 500)?;
 //! let model = Model::mlp(data.shape(), 16, Activation::Tanh, data.classes())?;
@@ -11,7 +11,7 @@
 //! let (mut workspace, mut gradient) = (model.workspace(), vec![0.0; model.parameters()]);
 //! for (image, label) in data.train().iter() {
 //!     model.gradient(&parameters, image, label, &mut workspace, &mut gradient)?;
-//!     clip_l2(&mut gradient, 1.0)?;
+//!     Norm::L2.clip(&mut gradient, 1.0)?;
 //!     for (parameter, slope) in parameters.iter_mut().zip(&gradient) {
 //!         *parameter -= 0.05 * slope;
 //!     }
@@ -23,12 +23,18 @@
 //! Nothing in here is private by itself yet: initial parameters and synthetic examples are drawn from a seed, for simulations.
 
 mod clip;
+mod crowd;
 pub mod data;
 mod error;
 mod models;
+mod optimizer;
+mod training;
 mod uniform;
 
-pub use clip::clip_l2;
+pub use clip::Norm;
+pub use crowd::{Crowd, Gathered, Way};
 pub use data::{Dataset, Examples, Shape};
 pub use error::Error;
 pub use models::{Activation, Model, Real, Workspace};
+pub use optimizer::{Optimizer, Rule, Schedule};
+pub use training::{Recipe, Report, Training};

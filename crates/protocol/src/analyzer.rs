@@ -1,6 +1,6 @@
 //! The analyzer: adds up the reports of a shuffled batch, and refuses and counts what no device sends.
 
-use shuffledp_randomizers::{Estimate, Randomizer};
+use shuffledp_randomizers::{Estimate, Randomizer, towards_the_middle};
 
 /// A batch that is being read.
 ///
@@ -66,21 +66,24 @@ impl<'a, R: Randomizer> Analyzer<'a, R> {
     }
 }
 
-/// A share among `reports` people as a share of the `users` from whom they were drawn: the variance grows by (1 − reports/users) f(1−f)/reports.
+/// A share among `reports` people as a share of the `users` from whom they were drawn: the variance grows by (1 − reports/users) f(1−f)/reports, f a little off the ends ([`towards_the_middle`]).
 ///
 /// ```
 /// use shuffledp_protocol::of_all_users;
 /// use shuffledp_randomizers::Estimate;
-/// let share = Estimate { value: 0.5, variance: 0.001 };
+/// let share = Estimate::new(0.5, 0.001);
 /// assert_eq!(of_all_users(share, 100, 100), share);
 /// assert!((of_all_users(share, 100, 200).variance - 0.00225).abs() < 1e-12);
+/// // Nobody among a hundred does not mean nobody among two hundred.
+/// let none = Estimate::new(0.0, 0.0);
+/// assert!(of_all_users(none, 100, 200).deviation() > 0.009);
 /// ```
 pub fn of_all_users(share: Estimate, reports: u64, users: u64) -> Estimate {
-    let drawn = reports as f64 / users as f64;
-    let held = share.value.clamp(0.0, 1.0);
-    let lot = (1.0 - drawn).max(0.0) * held * (1.0 - held) / reports as f64;
+    let missing = (1.0 - reports as f64 / users as f64).max(0.0) / reports as f64;
+    let held = towards_the_middle(share.value, reports as f64);
     Estimate {
         value: share.value,
-        variance: share.variance + lot,
+        variance: share.variance + missing * held * (1.0 - held),
+        slope: share.slope + missing * (1.0 - 2.0 * held),
     }
 }

@@ -25,8 +25,12 @@ use shuffledp_randomizers::{Randomizer, Simulated};
 use std::borrow::Borrow;
 use std::io::Cursor;
 
-/// Runs that share a generator.
+/// Runs that share a generator, at most; fewer of large crowds, so that all cores have some.
 const CHUNK: u64 = 256;
+/// Positions of a batch that are looked at one by one.
+const POSITIONS: usize = 1 << 16;
+/// Reports of such runs.
+const REPORTS: u64 = 100_000;
 /// Memory of a batch: audits are of small ones.
 const MEMORY: usize = 1 << 30;
 /// Up to so many bytes the likelihoods of all reports are worked out beforehand.
@@ -67,7 +71,7 @@ pub struct Setting {
 impl Setting {
     /// Runs of each dataset by which one of several looks is chosen.
     fn few(&self, looks: usize) -> u64 {
-        (self.trials / 4 / looks as u64).max(250)
+        (self.trials / 4 / looks as u64).max(100)
     }
 
     /// All runs of an audit of so many pairs.
@@ -338,18 +342,16 @@ impl<R: Randomizer + Sync, P: Fn(u64) + Sync> Lab<'_, R, P> {
                 place,
                 runs,
                 fresh(),
-                |batches, total: &mut Vec<f64>| {
-                    for batch in batches {
-                        total.resize(total.len().max(batch.len()), 0.0);
-                        for (sum, (one, other)) in total.iter_mut().zip(batch) {
-                            *sum += (one / other).ln();
-                        }
+                |_, batch, total: &mut Vec<f64>| {
+                    total.resize(total.len().max(batch.len().min(POSITIONS)), 0.0);
+                    for (sum, (one, other)) in total.iter_mut().zip(batch) {
+                        *sum += (one / other).ln();
                     }
                 },
             )
         });
         let [first, second] = sums;
-        let mut leaning = vec![0.0; self.setting.users as usize];
+        let mut leaning = vec![0.0; POSITIONS.min(self.setting.users as usize)];
         for (side, sign) in [(first?, 1.0), (second?, -1.0)] {
             for chunk in side {
                 for (lean, sum) in leaning.iter_mut().zip(chunk) {
@@ -378,20 +380,22 @@ impl<R: Randomizer + Sync, P: Fn(u64) + Sync> Lab<'_, R, P> {
                 place,
                 runs,
                 fresh(),
-                |batches, seen: &mut Vec<(f64, f64)>| {
-                    let (mut batch_ln, mut position_ln) = (0.0, 0.0);
-                    for batch in batches {
-                        let m = batch.len() as f64;
-                        let ratio = |one: f64, other: f64| ((n - m + one) / (n - m + other)).ln();
-                        let (one, other) = batch
-                            .iter()
-                            .fold((0.0, 0.0), |(one, other), (a, b)| (one + a, other + b));
-                        batch_ln += ratio(one, other);
+                |round, batch, seen: &mut Vec<(f64, f64)>| {
+                    if round == 0 {
+                        seen.push((0.0, 0.0));
+                    }
+                    let m = batch.len() as f64;
+                    let ratio = |one: f64, other: f64| ((n - m + one) / (n - m + other)).ln();
+                    let (one, other) = batch
+                        .iter()
+                        .fold((0.0, 0.0), |(one, other), (a, b)| (one + a, other + b));
+                    // The run was begun above.
+                    if let Some((batch_ln, position_ln)) = seen.last_mut() {
+                        *batch_ln += ratio(one, other);
                         if let Some((one, other)) = batch.get(position) {
-                            position_ln += ratio(m * one, m * other);
+                            *position_ln += ratio(m * one, m * other);
                         }
                     }
-                    seen.push((batch_ln, position_ln));
                 },
             )
         });
@@ -405,7 +409,7 @@ impl<R: Randomizer + Sync, P: Fn(u64) + Sync> Lab<'_, R, P> {
         })
     }
 
-    /// Runs of one dataset in chunks, each with a generator of its own; `see` is given the batches of one run (of r₀ and r₁ of every report).
+    /// Runs of one dataset in chunks, each with a generator of its own; `see` is given the batch of each round of a run: r₀ and r₁ of every report.
     fn chunks<V: Borrow<R::Value> + Sync, T: Default + Send>(
         &self,
         pair: &Pair<V>,
@@ -413,21 +417,22 @@ impl<R: Randomizer + Sync, P: Fn(u64) + Sync> Lab<'_, R, P> {
         place: Place,
         runs: u64,
         stage: u64,
-        see: impl Fn(&[Vec<(f64, f64)>], &mut T) + Sync,
+        see: impl Fn(u64, &[(f64, f64)], &mut T) + Sync,
     ) -> Result<Vec<T>, Error> {
         let ratios = Ratios::new(self.randomizer, pair);
-        (0..runs.div_ceil(CHUNK))
+        let reports_a_run = self.setting.users.saturating_mul(self.setting.rounds);
+        let size = (REPORTS / reports_a_run).clamp(1, CHUNK);
+        (0..runs.div_ceil(size))
             .into_par_iter()
             .map(|chunk| {
                 let mut random = Simulated::new(self.setting.seed, stage << 40 | chunk);
-                let mut batches = vec![Vec::new(); self.setting.rounds as usize];
-                let (mut reports, mut seen) = (Vec::new(), T::default());
-                let runs = CHUNK.min(runs - chunk * CHUNK);
+                let (mut reports, mut batch, mut seen) = (Vec::new(), Vec::new(), T::default());
+                let runs = size.min(runs - chunk * size);
                 for _ in 0..runs {
-                    for batch in &mut batches {
-                        self.round(&ratios, first, place, &mut random, &mut reports, batch)?;
+                    for round in 0..self.setting.rounds {
+                        self.round(&ratios, first, place, &mut random, &mut reports, &mut batch)?;
+                        see(round, &batch, &mut seen);
                     }
-                    see(&batches, &mut seen);
                 }
                 (self.ran)(runs);
                 Ok(seen)

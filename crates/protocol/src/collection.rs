@@ -10,8 +10,10 @@ use shuffledp_randomizers::{Random, Randomizer};
 use std::borrow::Borrow;
 use std::io::{self, Read, Seek, Write};
 
-/// Users who share a generator.
+/// Users who share a generator, at most.
 const CHUNK: u64 = 1 << 14;
+/// And bytes of their reports.
+const BYTES: u64 = 1 << 22;
 /// Chunks that are under way together.
 const TOGETHER: u64 = 16;
 
@@ -82,18 +84,19 @@ impl Collection {
         let mut lots = random(0)?;
         let mut shuffler = Shuffler::new(length, self.memory, random(1)?, open)?;
         let mut coming = Vec::new();
-        for start in (0..self.users).step_by((CHUNK * TOGETHER) as usize) {
-            let end = self.users.min(start + CHUNK * TOGETHER);
+        let chunk = (BYTES / length as u64).clamp(1, CHUNK);
+        for start in (0..self.users).step_by((chunk * TOGETHER) as usize) {
+            let end = self.users.min(start + chunk * TOGETHER);
             coming.clear();
             coming.extend((start..end).filter(|_| self.attendance.comes(&mut lots)));
             let batches: Vec<Result<Vec<u8>, shuffledp_randomizers::Error>> = coming
-                .par_chunks(CHUNK as usize)
+                .par_chunks(chunk as usize)
                 .enumerate()
-                .map(|(place, chunk)| {
+                .map(|(place, people)| {
                     // No more chunks come than there are, so no two share a stream.
-                    let mut random = random(2 + start / CHUNK + place as u64)?;
-                    let mut reports = vec![0; length * chunk.len()];
-                    for (user, report) in chunk.iter().zip(reports.chunks_exact_mut(length)) {
+                    let mut random = random(2 + start / chunk + place as u64)?;
+                    let mut reports = vec![0; length * people.len()];
+                    for (user, report) in people.iter().zip(reports.chunks_exact_mut(length)) {
                         randomizer.randomise(value(*user).borrow(), &mut random, report)?;
                     }
                     Ok(reports)

@@ -1,7 +1,7 @@
 //! How sure a number is that was drawn by lot: intervals that miss the truth no more often than they say.
 //!
 //! ```text
-//! estimates   value ± z·deviation,  z = √2 erfc⁻¹(1 − confidence)                                   (many reports: normal)
+//! estimates   every truth t with (t − value)² ≤ z² (variance + slope·(t − value)),  z = √2 erfc⁻¹(1 − confidence)   (Wilson 1927; many reports: normal)
 //! shares      s of N trials: below the p with P[Bin(N, p) ≤ s] = α, above that with P[Bin(N, p) ≥ s] = α   (Clopper, Pearson 1934: exact)
 //! ```
 
@@ -16,7 +16,7 @@ use shuffledp_randomizers::Estimate;
 /// use shuffledp_protocol::Confidence;
 /// use shuffledp_randomizers::Estimate;
 /// let confidence = Confidence::new(0.95).unwrap();
-/// let (low, high) = confidence.around(Estimate { value: 0.3, variance: 0.01 });
+/// let (low, high) = confidence.around(Estimate::new(0.3, 0.01));
 /// assert!((low - 0.104).abs() < 1e-4 && (high - 0.496).abs() < 1e-4);
 /// assert!(Confidence::new(1.0).is_none());
 /// ```
@@ -52,8 +52,10 @@ impl Confidence {
 
     /// The interval around an estimate.
     pub fn around(self, estimate: Estimate) -> (f64, f64) {
-        let reach = self.deviations() * estimate.deviation();
-        (estimate.value - reach, estimate.value + reach)
+        let z = self.deviations();
+        let lean = 0.5 * z * z * estimate.slope;
+        let reach = (lean * lean + z * z * estimate.variance.max(0.0)).sqrt();
+        (estimate.value + lean - reach, estimate.value + lean + reach)
     }
 
     /// What the probability of something seen `successes` times in `trials` is not below.

@@ -17,7 +17,7 @@ use shuffledp_randomizers::{Estimate, Level};
 /// ```
 /// use shuffledp_protocol::{Confidence, Cumulative};
 /// use shuffledp_randomizers::{Estimate, Level};
-/// let share = |value| Estimate { value, variance: 1e-6 };
+/// let share = |value| Estimate::new(value, 1e-6);
 /// let levels = [
 ///     Level { reports: 1000, shares: vec![share(0.5), share(0.5)] },
 ///     Level { reports: 1000, shares: vec![share(0.1), share(0.4), share(0.5), share(0.0)] },
@@ -48,10 +48,7 @@ impl Cumulative {
         }
         let depth = levels.len();
         let at = |b: usize| {
-            let mut sum = Estimate {
-                value: 0.0,
-                variance: 0.0,
-            };
+            let mut sum = Estimate::new(0.0, 0.0);
             for (place, level) in levels.iter().enumerate() {
                 let ancestor = b >> (depth - 1 - place);
                 if ancestor % 2 == 1 {
@@ -64,10 +61,7 @@ impl Cumulative {
         };
         let mut below: Vec<Estimate> = (0..1 << depth).map(at).collect();
         // All values are below the end.
-        below.push(Estimate {
-            value: 1.0,
-            variance: 0.0,
-        });
+        below.push(Estimate::new(1.0, 0.0));
         Some(Self { below })
     }
 
@@ -92,16 +86,11 @@ impl Cumulative {
                 break;
             }
         }
-        let reach = |share: &Estimate| confidence.deviations() * share.deviation();
         // The first end of a value at which enough may have been reached, and the last beginning at which it may not.
-        let first = (1..=last).find(|&place| {
-            let share = &self.below[place];
-            share.value + reach(share) >= p
-        });
-        let end = (0..=last).rev().find(|&place| {
-            let share = &self.below[place];
-            share.value - reach(share) <= p
-        });
+        let first = (1..=last).find(|&place| confidence.around(self.below[place]).1 >= p);
+        let end = (0..=last)
+            .rev()
+            .find(|&place| confidence.around(self.below[place]).0 <= p);
         Quantile {
             value,
             interval: (

@@ -138,6 +138,40 @@ fn shares_lie_in_their_intervals_as_often_as_they_say() {
     }
 }
 
+/// Where a few people decide, and an estimate of nothing would have no variance: a sample of a hundred, one holder in a hundred, almost no noise.
+#[test]
+fn rare_values_lie_in_their_intervals_too() {
+    fn coverage<R>(randomizer: &R) -> f64
+    where
+        R: Randomizer<Value = u64, Estimate = Vec<shuffledp_randomizers::Estimate>> + Sync,
+    {
+        let value = |user: u64| u64::from(user % 100 != 0);
+        let confidence = Confidence::new(0.95).unwrap();
+        let held = (0..400).filter(|seed| {
+            let analyzer = collected(randomizer, 10_000, value, Participation::Sample(100), *seed);
+            let share = of_all_users(analyzer.estimate().unwrap()[0], 100, 10_000);
+            let (low, high) = confidence.around(share);
+            low <= 0.01 && 0.01 <= high
+        });
+        held.count() as f64 / 400.0
+    }
+    let covered = [
+        coverage(&KaryResponse::new(16, 8.0).unwrap()),
+        coverage(&UnaryEncoding::optimized(16, 8.0).unwrap()),
+        coverage(&HadamardResponse::new(16, 8.0).unwrap()),
+    ];
+    assert!(covered.iter().all(|share| *share > 0.92), "{covered:?}");
+    // Everybody holds 1, and hardly a bit is turned.
+    let duchi = Duchi::new(8.0).unwrap();
+    let confidence = Confidence::new(0.95).unwrap();
+    let held = (0..400).filter(|seed| {
+        let analyzer = collected(&duchi, 100, |_| 1.0, Participation::Everyone, *seed);
+        let (low, high) = confidence.around(analyzer.estimate().unwrap());
+        low <= 1.0 && 1.0 <= high
+    });
+    assert!(held.count() > 370);
+}
+
 #[test]
 fn means_lie_in_their_intervals_as_often_as_they_say() {
     fn coverage<R>(randomizer: &R, participation: Participation) -> f64

@@ -5,11 +5,22 @@
 pub struct Estimate {
     /// The estimate; it may lie outside the range of what is estimated.
     pub value: f64,
-    /// Its variance, with what is estimated put where the formula needs the truth.
+    /// Its variance, with what is estimated put where the formula needs the truth, but never as if a rare thing could not happen ([`towards_the_middle`]).
     pub variance: f64,
+    /// How that variance changes with what is estimated: an interval asks which truths could have given the estimate, each with a variance of its own.
+    pub slope: f64,
 }
 
 impl Estimate {
+    /// With a variance that does not depend on what is estimated.
+    pub fn new(value: f64, variance: f64) -> Self {
+        Self {
+            value,
+            variance,
+            slope: 0.0,
+        }
+    }
+
     /// The standard deviation.
     pub fn deviation(&self) -> f64 {
         self.variance.max(0.0).sqrt()
@@ -56,20 +67,30 @@ impl Counts {
             .iter()
             .map(|&count| {
                 let value = (count as f64 / n - q) / gain;
-                let share = value.clamp(0.0, 1.0);
                 Estimate {
                     value,
-                    variance: share_variance(p, q, share) / n,
+                    variance: share_variance(p, q, towards_the_middle(value, n)) / n,
+                    slope: share_slope(p, q) / n,
                 }
             })
             .collect()
     }
 }
 
+/// A share for use in a variance: as if two more people had held it and two had not (Agresti, Coull 1998). Where a few people decide, an estimate of 0 or 1 would have no variance, and an interval around it would promise too much.
+pub fn towards_the_middle(share: f64, people: f64) -> f64 {
+    (people * share.clamp(0.0, 1.0) + 2.0) / (people + 4.0)
+}
+
 /// n times the variance of f̂ at a true share.
 pub(crate) fn share_variance(p: f64, q: f64, share: f64) -> f64 {
     let gain = p - q;
     (q * (1.0 - q) + share * gain * (1.0 - p - q)) / (gain * gain)
+}
+
+/// n times the change of that with the share.
+pub(crate) fn share_slope(p: f64, q: f64) -> f64 {
+    (1.0 - p - q) / (p - q)
 }
 
 /// A sum of decoded reports.
@@ -99,14 +120,18 @@ impl Sum {
         self.squares += other.squares;
     }
 
-    /// The mean of the decoded reports. Its variance is taken from how they vary, which includes how people differ: for a fixed dataset it is an upper estimate.
-    pub(crate) fn mean(&self) -> Estimate {
+    /// The mean of the decoded reports. Its variance is taken from how they vary, which includes how people differ: for a fixed dataset it is an upper estimate. It is not below that of people who all hold the mean, whose variance is `known`, nor as if people could not differ.
+    pub(crate) fn mean(&self, known: impl Fn(f64) -> f64) -> Estimate {
         let n = self.reports as f64;
         let value = self.total / n;
-        let spread = (self.squares / n - value * value).max(0.0);
+        let spread = (self.squares / n - value * value).max(0.0) * n / (n - 1.0).max(1.0);
+        let held = towards_the_middle(value, n);
+        // What four more people, two at either end, would add.
+        let differ = 4.0 / (n + 4.0) * (0.25 + (value.clamp(0.0, 1.0) - 0.5).powi(2));
         Estimate {
             value,
-            variance: spread / (n - 1.0).max(1.0),
+            variance: (spread.max(known(held)) + differ) / n,
+            slope: 0.0,
         }
     }
 }

@@ -12,7 +12,7 @@
 use crate::coin::{Coin, below};
 use crate::domain;
 use crate::error::Error;
-use crate::estimate::{Counts, Estimate};
+use crate::estimate::{Counts, Estimate, towards_the_middle};
 use crate::random::Random;
 use crate::randomizer::Randomizer;
 use crate::vector::transform;
@@ -86,12 +86,16 @@ impl HadamardResponse {
         1.0 / ((self.size / 2) as f64 * (u - v))
     }
 
-    /// n times the variance of f̂: reports of the block count ±1, others nothing.
-    fn one_variance(&self, share: f64, block_share: f64) -> f64 {
+    /// P[y in block | x in it], and from outside.
+    fn seen_from(&self) -> (f64, f64) {
         let (u, v) = self.densities();
         let half = (self.size / 2) as f64;
-        // P[y in block | x in it] and from outside.
-        let (within, outside) = (half * (u + v), 2.0 * half * v);
+        (half * (u + v), 2.0 * half * v)
+    }
+
+    /// n times the variance of f̂: reports of the block count ±1, others nothing.
+    fn one_variance(&self, share: f64, block_share: f64) -> f64 {
+        let (within, outside) = self.seen_from();
         let seen = block_share * within + (1.0 - block_share) * outside;
         self.gain().powi(2) * seen - share
     }
@@ -149,6 +153,7 @@ impl Randomizer for HadamardResponse {
 
     fn estimate(&self, tally: &Counts) -> Vec<Estimate> {
         let (n, gain) = (tally.reports as f64, self.gain());
+        let (within, outside) = self.seen_from();
         let mut all = Vec::with_capacity(self.categories as usize);
         for block in tally.supports.chunks(self.size as usize) {
             let mut sums: Vec<f64> = block.iter().map(|&count| count as f64).collect();
@@ -160,11 +165,10 @@ impl Randomizer for HadamardResponse {
                     break;
                 }
                 let value = gain * sum / n;
-                all.push(Estimate {
-                    value,
-                    // What was seen of the block stands for its probability.
-                    variance: (gain * gain * seen - value.clamp(0.0, 1.0)).max(0.0) / n,
-                });
+                let share = towards_the_middle(value, n);
+                // The block holds what its values do, and what was seen of it.
+                let block = ((seen - outside) / (within - outside)).clamp(share, 1.0);
+                all.push(Estimate::new(value, self.one_variance(share, block) / n));
             }
         }
         all

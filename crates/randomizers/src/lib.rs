@@ -58,7 +58,7 @@ pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use duchi::Duchi;
 pub use error::Error;
-pub use estimate::{Counts, Estimate, Sum};
+pub use estimate::{Counts, Estimate, Sum, towards_the_middle};
 pub use frequency::{Frequency, Support};
 pub use gaussian::Gaussian;
 pub use hadamard::HadamardResponse;

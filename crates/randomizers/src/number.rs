@@ -74,7 +74,7 @@ impl<N: Noise> Randomizer for Number<N> {
     }
 
     fn estimate(&self, tally: &Sum) -> Estimate {
-        tally.mean()
+        tally.mean(|value| self.0.variance(value))
     }
 
     fn variance(&self, value: &f64) -> f64 {

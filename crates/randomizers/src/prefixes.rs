@@ -10,7 +10,7 @@
 //! Public hashes are SipHash-1-3, with the question as key. They cost no privacy: they are computed from the value before it is randomised.
 
 use crate::error::Error;
-use crate::estimate::{Counts, Estimate, share_variance};
+use crate::estimate::{Counts, Estimate, share_slope, share_variance, towards_the_middle};
 use crate::frequency::Support;
 use crate::hadamard::HadamardResponse;
 use crate::local_hashing::LocalHashing;
@@ -120,7 +120,8 @@ impl Prefixes {
         (n > 0.0).then(|| {
             let estimate = Estimate {
                 value: share,
-                variance: share_variance(p, q, share.clamp(0.0, 1.0)) / n,
+                variance: share_variance(p, q, towards_the_middle(share, n)) / n,
+                slope: share_slope(p, q) / n,
             };
             (estimate, n as u64)
         })

@@ -48,11 +48,25 @@ impl SignedDirection {
         Ok((seed(first)?, wire::get(last, 2)? == 1))
     }
 
-    /// Whether a seed's direction is on the value's side.
-    fn above(&self, seed: &[u8; SEED], value: &[f32], size: f64) -> bool {
-        let mut direction = vec![0.0; self.shape.dimension];
-        quick_direction(seed, &mut direction);
-        side(&direction, value, size) >= 0.0
+    /// Whether a direction is on the value's side, once a seed's has been put in place of what it held.
+    fn above(&self, seed: &[u8; SEED], value: &[f32], size: f64, direction: &mut [f32]) -> bool {
+        quick_direction(seed, direction);
+        side(direction, value, size) >= 0.0
+    }
+
+    /// A seed and a bit, and the seed's direction.
+    fn drawn<R: Random + ?Sized>(
+        &self,
+        value: &[f32],
+        random: &mut R,
+        direction: &mut [f32],
+    ) -> ([u8; SEED], bool) {
+        let mut seed = [0; SEED];
+        random.fill(&mut seed);
+        let size = norm(value);
+        let above = self.above(&seed, value, size, direction);
+        let kept = round_up(upright(size, self.shape.radius), random) == self.truth.toss(random);
+        (seed, above == kept)
     }
 }
 
@@ -74,23 +88,29 @@ impl Ball for SignedDirection {
     }
 
     fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]) {
-        let mut seed = [0; SEED];
-        random.fill(&mut seed);
-        let size = norm(value);
-        let above = self.above(&seed, value, size);
-        let kept = round_up(upright(size, self.shape.radius), random) == self.truth.toss(random);
+        let (seed, bit) = self.drawn(value, random, &mut vec![0.0; value.len()]);
         report[..SEED].copy_from_slice(&seed);
-        wire::put(u64::from(above == kept), &mut report[SEED..]);
+        wire::put(u64::from(bit), &mut report[SEED..]);
     }
 
     fn add(&self, report: &[u8], sums: &mut [f64]) -> Result<(), Error> {
         let (seed, bit) = self.opened(report)?;
         let mut direction = vec![0.0; sums.len()];
         quick_direction(&seed, &mut direction);
-        let sign = if bit { 1.0 } else { -1.0 };
-        for (sum, v) in sums.iter_mut().zip(direction) {
-            *sum += sign * f64::from(v);
-        }
+        add_signed(&direction, bit, sums);
+        Ok(())
+    }
+
+    /// The direction is at hand, so it is not drawn again.
+    fn contribute<R: Random + ?Sized>(
+        &self,
+        value: &[f32],
+        random: &mut R,
+        sums: &mut [f64],
+    ) -> Result<(), Error> {
+        let mut direction = vec![0.0; value.len()];
+        let (_, bit) = self.drawn(value, random, &mut direction);
+        add_signed(&direction, bit, sums);
         Ok(())
     }
 
@@ -106,10 +126,18 @@ impl Ball for SignedDirection {
     fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64> {
         let (seed, bit) = self.opened(report).ok()?;
         let size = norm(value);
-        let above = self.above(&seed, value, size);
+        let above = self.above(&seed, value, size, &mut vec![0.0; value.len()]);
         let level = upright(size, self.shape.radius);
         let (p, q) = (self.truth.probability(), self.truth.complement());
         let same = level * p + (1.0 - level) * q;
         Some(if above == bit { same } else { 1.0 - same })
+    }
+}
+
+/// Adds a direction, or its opposite.
+fn add_signed(direction: &[f32], bit: bool, sums: &mut [f64]) {
+    let sign = if bit { 1.0 } else { -1.0 };
+    for (sum, v) in sums.iter_mut().zip(direction) {
+        *sum += sign * f64::from(*v);
     }
 }

@@ -45,6 +45,20 @@ pub trait Randomizer {
     /// Adds a report to a batch; a malformed one is refused and changes nothing.
     fn add(&self, report: &[u8], tally: &mut Self::Tally) -> Result<(), Error>;
 
+    /// Draws a report of a value that has been checked and adds it to a batch, in one go: what [`Randomizer::draw`] and [`Randomizer::add`] do with the same randomness.
+    ///
+    /// For simulations that skip wire and shuffler, where a report is dear to read back. A batch added up this way is the same whatever its order, so its law is that of a shuffled one.
+    fn contribute<R: Random + ?Sized>(
+        &self,
+        value: &Self::Value,
+        random: &mut R,
+        tally: &mut Self::Tally,
+    ) -> Result<(), Error> {
+        let mut report = vec![0; self.report_length()];
+        self.draw(value, random, &mut report);
+        self.add(&report, tally)
+    }
+
     /// What the batch says, without bias.
     fn estimate(&self, tally: &Self::Tally) -> Self::Estimate;
 

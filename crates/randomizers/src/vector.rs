@@ -63,6 +63,18 @@ pub trait Ball {
     /// Adds what a report stands for, before it is scaled, to sums.
     fn add(&self, report: &[u8], sums: &mut [f64]) -> Result<(), Error>;
 
+    /// Draws a report and adds what it stands for to sums.
+    fn contribute<R: Random + ?Sized>(
+        &self,
+        value: &[f32],
+        random: &mut R,
+        sums: &mut [f64],
+    ) -> Result<(), Error> {
+        let mut report = vec![0; self.report_length()];
+        self.draw(value, random, &mut report);
+        self.add(&report, sums)
+    }
+
     /// The length of one decoded report.
     fn length(&self) -> f64;
 
@@ -117,6 +129,17 @@ impl<B: Ball> Randomizer for Vectors<B> {
 
     fn add(&self, report: &[u8], tally: &mut VectorSum) -> Result<(), Error> {
         self.0.add(report, &mut tally.total)?;
+        tally.reports += 1;
+        Ok(())
+    }
+
+    fn contribute<R: Random + ?Sized>(
+        &self,
+        value: &[f32],
+        random: &mut R,
+        tally: &mut VectorSum,
+    ) -> Result<(), Error> {
+        self.0.contribute(value, random, &mut tally.total)?;
         tally.reports += 1;
         Ok(())
     }

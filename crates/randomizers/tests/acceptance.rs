@@ -630,6 +630,36 @@ where
     }
 }
 
+/// In one go, or by way of a report: the same sums from the same randomness.
+fn contributions_are_reports<R>(randomizer: &R, values: &[&[f32]])
+where
+    R: Randomizer<Value = [f32], Tally = VectorSum>,
+{
+    let (mut once, mut again) = (Simulated::new(123, 0), Simulated::new(123, 0));
+    let (mut direct, mut by_report) = (randomizer.tally(), randomizer.tally());
+    let mut report = vec![0; randomizer.report_length()];
+    for draw in 0..300 {
+        let value = values[draw % values.len()];
+        randomizer
+            .contribute(value, &mut once, &mut direct)
+            .unwrap();
+        randomizer
+            .randomise(value, &mut again, &mut report)
+            .unwrap();
+        randomizer.add(&report, &mut by_report).unwrap();
+    }
+    assert_eq!(direct, by_report);
+}
+
+#[test]
+fn contributing_is_sending_and_adding() {
+    let values: [&[f32]; 3] = [&[0.5, -0.2, 0.1], &[0.0, 0.0, 0.0], &[0.0, -0.9, 0.0]];
+    contributions_are_reports(&RInf::new(3, 1.0, 1.0).unwrap(), &values);
+    contributions_are_reports(&R1::new(3, 1.0, 1.0).unwrap(), &values);
+    contributions_are_reports(&R2::new(3, 1.0, 1.0).unwrap(), &values);
+    contributions_are_reports(&PrivUnit::new(3, 1.0, 1.0).unwrap(), &values);
+}
+
 #[test]
 fn r_inf() {
     let corner: [f32; 3] = [0.5, 0.5, -0.5];

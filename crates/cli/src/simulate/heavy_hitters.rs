@@ -49,11 +49,15 @@ impl HeavyHittersArguments {
         // Different values once; records by their place.
         let (mut names, mut known, mut places) = (Vec::new(), HashMap::new(), Vec::new());
         column::texts(&round.input, &round.column, &mut |row, text| {
+            let text = text.trim();
             let place = match known.get(text) {
                 Some(place) => *place,
                 None => {
                     if let Err(error) = prefixes.check(text.as_bytes()) {
-                        return Err(round.refused(row, &format!("'{text}': {error} (--length)")));
+                        return Err(round.refused(
+                            row,
+                            &format!("{}: {error} (--length)", column::quoted(text)),
+                        ));
                     }
                     let place = names.len() as u32;
                     names.push(text.to_owned());

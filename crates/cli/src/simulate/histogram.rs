@@ -156,7 +156,10 @@ impl HistogramArguments {
                 return Ok(());
             }
             if listed.is_some() {
-                return Err(round.refused(row, &format!("'{text}' is not one of the --values")));
+                return Err(round.refused(
+                    row,
+                    &format!("{} is not one of the --values", column::quoted(text)),
+                ));
             }
             if names.len() == MOST_VALUES {
                 let most = grouped(MOST_VALUES as u64);
@@ -229,7 +232,18 @@ fn list(text: &str) -> Result<Vec<String>, Failure> {
                 "from a lower to a higher whole number, at most 2^20 of them",
             ));
         }
-        None => text.split(',').map(|name| name.trim().to_owned()).collect(),
+        // As in a line of a CSV file: a value with a comma stands in quotes.
+        None => {
+            let mut reader = csv::ReaderBuilder::new()
+                .has_headers(false)
+                .trim(csv::Trim::All)
+                .from_reader(text.as_bytes());
+            let mut record = csv::StringRecord::new();
+            match reader.read_record(&mut record) {
+                Ok(true) => record.iter().map(str::to_owned).collect(),
+                _ => Vec::new(),
+            }
+        }
     };
     if names.len() < 2 || names.iter().any(String::is_empty) {
         return Err(wrong("two or more values, such as a,b,c or 0..999"));

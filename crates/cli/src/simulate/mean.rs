@@ -56,7 +56,7 @@ impl MeanArguments {
         let (mean, reports, malformed) = of_number!(&device, randomizer => {
             let analyzer = round.collect(&words, randomizer, &people, value)?;
             // Two or more reports have a mean.
-            let mean = analyzer.estimate().unwrap_or(Estimate { value: 0.5, variance: f64::INFINITY });
+            let mean = analyzer.estimate().unwrap_or(Estimate::new(0.5, f64::INFINITY));
             (mean, analyzer.taken(), analyzer.refused())
         });
         let scaled = |share: f64| low + (high - low) * share;

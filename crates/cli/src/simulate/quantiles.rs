@@ -82,7 +82,7 @@ impl QuantilesArguments {
         let mut held: Vec<f64> = people.records().map(|record| numbers[record]).collect();
         held.sort_by(f64::total_cmp);
         numbers.clear();
-        let edge = |place: f64| low + (high - low) * place / cells as f64;
+        let edge = |place: f64| low + (high - low) * (place / cells as f64);
         let lines = shares
             .iter()
             .map(|&share| {

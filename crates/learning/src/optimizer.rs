@@ -1,0 +1,213 @@
+//! What the server does with an averaged gradient: everything from here on is post-processing, and costs no privacy.
+//!
+//! ```text
+//! momentum   u ← βu + g,                                                θ ← θ − ηu
+//! Adam       u ← β₁u + (1−β₁)g,  w ← β₂w + (1−β₂)g²,                    θ ← θ − η (u/(1−β₁ᵗ)) / (√(w/(1−β₂ᵗ)) + 1e-8)      (Kingma, Ba 2015)
+//! ball       θ ← θ₀ + (θ − θ₀) min(1, R/‖θ − θ₀‖₂)                     θ₀ what training began with
+//! ```
+
+use crate::error::Error;
+use serde::{Deserialize, Serialize};
+
+/// How a step follows from a gradient.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Rule {
+    /// Gradient descent with momentum β; 0 is without.
+    Momentum(f64),
+    /// Adam, with β₁ and β₂.
+    Adam(f64, f64),
+}
+
+/// How the rate η changes over the rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Schedule {
+    /// Not at all.
+    Constant,
+    /// Along a quarter of a cosine to 0, over all rounds that are planned.
+    Cosine,
+    /// As 1/√t.
+    Root,
+}
+
+impl Schedule {
+    /// The factor of the rate in round `round`, from 1, of `rounds`.
+    pub fn factor(self, round: u64, rounds: u64) -> f64 {
+        match self {
+            Self::Constant => 1.0,
+            Self::Cosine => {
+                let done = (round.saturating_sub(1)) as f64 / rounds.max(1) as f64;
+                0.5 * (1.0 + (std::f64::consts::PI * done.min(1.0)).cos())
+            }
+            Self::Root => 1.0 / (round.max(1) as f64).sqrt(),
+        }
+    }
+}
+
+/// The server's side of training: parameters, and what it remembers of earlier gradients.
+///
+/// ```
+/// use shuffledp_learning::{Optimizer, Rule};
+/// // Down the parabola θ².
+/// let mut server = Optimizer::new(Rule::Momentum(0.9), vec![1.0], None)?;
+/// for _ in 0..200 {
+///     let slope = 2.0 * f64::from(server.parameters()[0]);
+///     server.step(&[slope], 0.02)?;
+/// }
+/// assert!(server.parameters()[0].abs() < 1e-2);
+/// # Ok::<(), shuffledp_learning::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Optimizer {
+    rule: Rule,
+    parameters: Vec<f32>,
+    first: Vec<f64>,
+    second: Vec<f64>,
+    steps: u64,
+    ball: Option<(f64, Vec<f32>)>,
+}
+
+impl Optimizer {
+    /// From these parameters, staying within `radius` of them if there is one.
+    pub fn new(rule: Rule, parameters: Vec<f32>, radius: Option<f64>) -> Result<Self, Error> {
+        let below_one = |name, beta: f64| match (0.0..1.0).contains(&beta) {
+            true => Ok(()),
+            false => Err(Error::parameter(name, beta, "[0, 1)")),
+        };
+        let moments = match rule {
+            Rule::Momentum(beta) => {
+                below_one("momentum", beta)?;
+                (beta > 0.0, false)
+            }
+            Rule::Adam(first, second) => {
+                below_one("beta1", first)?;
+                below_one("beta2", second)?;
+                (true, true)
+            }
+        };
+        if let Some(radius) = radius
+            && !(radius > 0.0 && radius.is_finite())
+        {
+            return Err(Error::parameter("radius", radius, "(0, inf)"));
+        }
+        let many = parameters.len();
+        Ok(Self {
+            rule,
+            first: vec![0.0; if moments.0 { many } else { 0 }],
+            second: vec![0.0; if moments.1 { many } else { 0 }],
+            steps: 0,
+            ball: radius.map(|radius| (radius, parameters.clone())),
+            parameters,
+        })
+    }
+
+    /// θ.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    /// One step against a gradient, at a rate.
+    pub fn step(&mut self, gradient: &[f64], rate: f64) -> Result<(), Error> {
+        Error::unless_length("gradient", gradient.len(), self.parameters.len())?;
+        if gradient.iter().any(|slope| !slope.is_finite()) || !rate.is_finite() {
+            return Err(Error::NotFinite);
+        }
+        self.steps += 1;
+        match self.rule {
+            Rule::Momentum(0.0) => {
+                for (parameter, slope) in self.parameters.iter_mut().zip(gradient) {
+                    *parameter -= (rate * slope) as f32;
+                }
+            }
+            Rule::Momentum(beta) => {
+                let moved = self.parameters.iter_mut().zip(&mut self.first);
+                for ((parameter, speed), slope) in moved.zip(gradient) {
+                    *speed = beta * *speed + slope;
+                    *parameter -= (rate * *speed) as f32;
+                }
+            }
+            Rule::Adam(beta1, beta2) => {
+                let steps = self.steps as f64;
+                let (bias1, bias2) = (1.0 - beta1.powf(steps), 1.0 - beta2.powf(steps));
+                let moments = self.first.iter_mut().zip(&mut self.second);
+                let moved = self.parameters.iter_mut().zip(moments);
+                for ((parameter, (first, second)), slope) in moved.zip(gradient) {
+                    *first = beta1 * *first + (1.0 - beta1) * slope;
+                    *second = beta2 * *second + (1.0 - beta2) * slope * slope;
+                    let step = *first / bias1 / ((*second / bias2).sqrt() + 1e-8);
+                    *parameter -= (rate * step) as f32;
+                }
+            }
+        }
+        if let Some((radius, start)) = &self.ball {
+            let away = |(parameter, start): (&f32, &f32)| f64::from(*parameter) - f64::from(*start);
+            let square: f64 = self
+                .parameters
+                .iter()
+                .zip(start)
+                .map(|pair| away(pair).powi(2))
+                .sum();
+            let shrink = radius / square.sqrt();
+            if shrink < 1.0 {
+                for (parameter, start) in self.parameters.iter_mut().zip(start) {
+                    let off = f64::from(*parameter) - f64::from(*start);
+                    *parameter = (f64::from(*start) + shrink * off) as f32;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::{Optimizer, Rule, Schedule};
+
+    #[test]
+    fn steps_are_those_of_the_formulas() {
+        let mut plain = Optimizer::new(Rule::Momentum(0.0), vec![1.0, 2.0], None).unwrap();
+        plain.step(&[0.5, -1.0], 0.1).unwrap();
+        assert_eq!(plain.parameters(), [0.95, 2.1]);
+        let mut heavy = Optimizer::new(Rule::Momentum(0.5), vec![0.0], None).unwrap();
+        heavy.step(&[1.0], 1.0).unwrap();
+        heavy.step(&[1.0], 1.0).unwrap();
+        // 1, then 1 + 1/2.
+        assert_eq!(heavy.parameters(), [-2.5]);
+        // Adam's first step is the rate, whatever the size of the gradient.
+        let mut adam = Optimizer::new(Rule::Adam(0.9, 0.999), vec![0.0, 0.0], None).unwrap();
+        adam.step(&[1e-3, -1e3], 0.01).unwrap();
+        assert!((adam.parameters()[0] + 0.01).abs() < 1e-6);
+        assert!((adam.parameters()[1] - 0.01).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_ball_is_not_left() {
+        let mut near = Optimizer::new(Rule::Momentum(0.0), vec![1.0, 0.0], Some(0.5)).unwrap();
+        near.step(&[-3.0, -4.0], 1.0).unwrap();
+        assert!((near.parameters()[0] - 1.3).abs() < 1e-6);
+        assert!((near.parameters()[1] - 0.4).abs() < 1e-6);
+    }
+
+    #[test]
+    fn rates_fall_as_they_say() {
+        assert_eq!(Schedule::Constant.factor(7, 10), 1.0);
+        assert_eq!(Schedule::Cosine.factor(1, 10), 1.0);
+        assert!((Schedule::Cosine.factor(6, 10) - 0.5).abs() < 1e-12);
+        assert_eq!(Schedule::Root.factor(4, 10), 0.5);
+    }
+
+    #[test]
+    fn what_is_no_step_is_refused() {
+        let mut server = Optimizer::new(Rule::Momentum(0.0), vec![1.0], None).unwrap();
+        assert!(server.step(&[f64::NAN], 1.0).is_err());
+        assert!(server.step(&[1.0, 2.0], 1.0).is_err());
+        assert_eq!(server.parameters(), [1.0]);
+        assert!(Optimizer::new(Rule::Momentum(1.0), vec![1.0], None).is_err());
+        assert!(Optimizer::new(Rule::Adam(0.9, f64::NAN), vec![1.0], None).is_err());
+        assert!(Optimizer::new(Rule::Momentum(0.0), vec![1.0], Some(0.0)).is_err());
+    }
+}
