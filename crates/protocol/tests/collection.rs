@@ -145,7 +145,7 @@ fn rare_values_lie_in_their_intervals_too() {
     where
         R: Randomizer<Value = u64, Estimate = Vec<shuffledp_randomizers::Estimate>> + Sync,
     {
-        let value = |user: u64| u64::from(user % 100 != 0);
+        let value = |user: u64| u64::from(!user.is_multiple_of(100));
         let confidence = Confidence::new(0.95).unwrap();
         let held = (0..400).filter(|seed| {
             let analyzer = collected(randomizer, 10_000, value, Participation::Sample(100), *seed);
