@@ -249,6 +249,11 @@ impl RoundArguments {
                 format!("--randomizer: {what} have a randomizer of their own; leave it out");
             return Err(Failure::words("--randomizer", message));
         }
+        self.epsilon0()
+    }
+
+    /// The local guarantee, where it decides which randomizer is run.
+    fn epsilon0(&self) -> Result<f64, Failure> {
         match &self.words.epsilon0 {
             Some(text) => real("--epsilon0", text),
             None => Err(Failure::words(

@@ -1,4 +1,4 @@
-//! Models with per-example gradients, and the data they learn from.
+//! Models with per-example gradients, the data they learn from, and private training.
 //!
 //! In private learning the gradient of one person's example is the unit: it is clipped, randomised and reported on its own. So a [`Model`] differentiates the loss of *one* example, in buffers that are made once ([`Workspace`]): no graph is built, and only the matrix products allocate, a few kilobytes to pack their operands in.
 //!
@@ -20,7 +20,9 @@
 //! # Ok::<(), shuffledp_learning::Error>(())
 //! ```
 //!
-//! Nothing in here is private by itself yet: initial parameters and synthetic examples are drawn from a seed, for simulations.
+//! Training is [`Training`]: rounds of a [`Crowd`] whose devices randomise their own gradients, with the price of every round in its ledger.
+//!
+//! Initial parameters and synthetic examples are drawn from a seed: they are not secret.
 
 mod clip;
 mod crowd;

@@ -4,7 +4,7 @@ use super::{Line, Outcome, RoundArguments};
 use crate::column;
 use crate::device::{Category, Device, of_category};
 use crate::failure::Failure;
-use crate::number::{grouped, real};
+use crate::number::grouped;
 use crate::words::Randomizer as Named;
 use clap::Args;
 use shuffledp::Unknown;
@@ -52,10 +52,7 @@ impl HistogramArguments {
         let k = names.len() as u64;
         let mut words = round.words.with(Unknown::Users, people.users as f64);
         if words.randomizer == Named::Ldp {
-            let text = words.epsilon0.clone().ok_or_else(|| {
-                Failure::words("--epsilon0", "--epsilon0, the local guarantee, is needed")
-            })?;
-            words.randomizer = match BestOracle::new(k, real("--epsilon0", &text)?)? {
+            words.randomizer = match BestOracle::new(k, round.epsilon0()?)? {
                 BestOracle::Kary(_) => Named::Krr,
                 BestOracle::Hadamard(_) => Named::Hadamard,
             };

@@ -3,7 +3,6 @@
 use super::{Line, Outcome, RoundArguments, range};
 use crate::device::{Device, of_number};
 use crate::failure::Failure;
-use crate::number::real;
 use crate::words::Randomizer as Named;
 use clap::Args;
 use shuffledp::Unknown;
@@ -33,10 +32,7 @@ impl MeanArguments {
         let (low, high) = range(&self.range)?;
         let mut words = round.words.clone();
         if words.randomizer == Named::Ldp {
-            let text = words.epsilon0.clone().ok_or_else(|| {
-                Failure::words("--epsilon0", "--epsilon0, the local guarantee, is needed")
-            })?;
-            words.randomizer = if real("--epsilon0", &text)? <= ONE_BIT {
+            words.randomizer = if round.epsilon0()? <= ONE_BIT {
                 Named::Duchi
             } else {
                 Named::Piecewise
