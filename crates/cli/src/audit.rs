@@ -20,7 +20,7 @@ use std::borrow::Borrow;
 use std::process::ExitCode;
 
 /// Reports of one dataset, where nobody says how many runs: some twenty seconds, of categories and of the rest.
-const REPORTS: [u64; 2] = [200_000_000, 25_000_000];
+const REPORTS: [u64; 2] = [150_000_000, 25_000_000];
 /// Users of an audit: each run is all of them.
 const MOST_USERS: u64 = 10_000_000;
 /// Bytes of the reports of one run.
@@ -71,7 +71,7 @@ pub(crate) struct AuditArguments {
         help_heading = "Attack"
     )]
     others: Option<String>,
-    /// Runs of each dataset [default: what makes 2e8 reports, 2.5e7 of numbers and vectors, from 1000 to 2e6]
+    /// Runs of each dataset [default: what makes 1.5e8 reports, 2.5e7 of numbers and vectors, from 1000 to 1.5e6]
     #[arg(
         long,
         value_name = "N",
@@ -228,7 +228,7 @@ impl AuditArguments {
             Some(text) => whole("--trials", text)?,
             None => {
                 let reports = REPORTS[usize::from(!matches!(device, Device::Category(_)))];
-                (reports / (users * rounds)).clamp(1000, 2_000_000)
+                (reports / (users * rounds)).clamp(1000, 1_500_000)
             }
         };
         if !(1000..=1_000_000_000).contains(&trials) {

@@ -58,7 +58,7 @@ pub struct Setting {
     pub dropout: f64,
     /// Rounds of the same values in one run.
     pub rounds: u64,
-    /// Runs of each dataset that count; half as many more, of both, to choose by.
+    /// Runs of each dataset that count; somewhat more than as many again, of both, to choose by.
     pub trials: u64,
     /// δ.
     pub delta: f64,
@@ -71,7 +71,7 @@ pub struct Setting {
 impl Setting {
     /// Runs of each dataset by which one of several looks is chosen.
     fn few(&self, looks: usize) -> u64 {
-        (self.trials / 4 / looks as u64).max(100)
+        (self.trials / 2 / looks as u64).max(100)
     }
 
     /// All runs of an audit of so many pairs.
@@ -223,10 +223,10 @@ where
     for &(pair, place) in &looks {
         let position = lab.telling_position(&pairs[pair], place, few, &mut fresh)?;
         let runs = lab.runs(&pairs[pair], place, position, few, &mut fresh)?;
-        let promise = runs.promise(setting.delta);
-        // Many looks are alike but for luck: a later one must promise a tenth more.
-        if best.is_none_or(|(before, ..)| promise.value > before + 0.1 * before.abs()) {
-            best = Some((promise.value, pair, place, position));
+        let apart = runs.apart();
+        // Many looks are alike but for luck: a later one must tell a tenth more.
+        if best.is_none_or(|(before, ..)| apart > 1.1 * before) {
+            best = Some((apart, pair, place, position));
         }
     }
     // There is a pair, so there is a best one.
@@ -495,6 +495,22 @@ impl Runs {
         } else {
             (other, one, -1.0)
         }
+    }
+
+    /// How far apart the datasets are, by the better statistic: the difference of the means of ln L, of which a few runs know more than of rare events. (For the batch that is the sum of the two Kullback-Leibler divergences.)
+    fn apart(&self) -> f64 {
+        let mean = |runs: &[f64]| runs.iter().sum::<f64>() / runs.len() as f64;
+        let error = |runs: &[f64]| {
+            let middle = mean(runs);
+            let square = runs.iter().map(|run| (run - middle).powi(2)).sum::<f64>();
+            square / (runs.len() as f64).powi(2)
+        };
+        let between = |sides: &[Vec<f64>; 2]| mean(&sides[0]) - mean(&sides[1]);
+        // One report varies much more than a batch: what counts is beyond four deviations of its mean.
+        let luck = 4.0 * (error(&self.position[0]) + error(&self.position[1])).sqrt();
+        between(&self.batch)
+            .max(between(&self.position) - luck)
+            .max(0.0)
     }
 
     /// How often an event was seen: under the dataset that makes it likelier, and under the other.
