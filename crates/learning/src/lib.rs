@@ -20,23 +20,37 @@
 //! # Ok::<(), shuffledp_learning::Error>(())
 //! ```
 //!
-//! Training is [`Training`]: rounds of a [`Crowd`] whose devices randomise their own gradients, with the price of every round in its ledger.
+//! Training is [`Training`]: rounds of an [`Algorithm`], with the price of every round in its ledger. [`ShuffledSgd`] is the one this crate is for: devices randomise their own gradients, a shuffler permutes them. [`BlocksSgd`], [`CentralSgd`] and [`PlainSgd`] are for other kinds of trust.
 //!
 //! Initial parameters and synthetic examples are drawn from a seed: they are not secret.
 
+mod algorithm;
+mod blocks;
+mod central;
+mod charge;
 mod clip;
-mod crowd;
 pub mod data;
 mod error;
+mod features;
+mod gradients;
 mod models;
 mod optimizer;
+mod plain;
+mod shuffled_sgd;
 mod training;
 mod uniform;
 
+pub use algorithm::{Algorithm, Draws, Gathered, Key};
+pub use blocks::BlocksSgd;
+pub use central::CentralSgd;
+pub use charge::{Charge, Spent};
 pub use clip::Norm;
-pub use crowd::{Crowd, Gathered, Way};
 pub use data::{Dataset, Examples, Shape};
 pub use error::Error;
+pub use features::oriented_gradients;
+pub use gradients::Gradients;
 pub use models::{Activation, Model, Real, Workspace};
 pub use optimizer::{Optimizer, Rule, Schedule};
+pub use plain::PlainSgd;
+pub use shuffled_sgd::{ShuffledSgd, Way};
 pub use training::{Recipe, Report, Training};

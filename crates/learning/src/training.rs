@@ -2,13 +2,12 @@
 //!
 //! A round is charged when its gradient is used. What is stored ([`Training::to_json`]) is parameters, optimizer and ledger together: whoever goes on from it has spent exactly the rounds that its parameters have seen.
 
-use crate::crowd::{Crowd, Way};
+use crate::algorithm::{Algorithm, Key};
+use crate::charge::{Charge, Spent};
 use crate::error::Error;
 use crate::optimizer::{Optimizer, Rule, Schedule};
 use serde::{Deserialize, Serialize};
-use shuffledp_accounting::{Accountant, Answer, Delta, Epsilon, Round};
-use shuffledp_protocol::Attendance;
-use shuffledp_randomizers::{Random, Randomizer, VectorEstimate, VectorSum};
+use shuffledp_accounting::{Accountant, Delta, Epsilon};
 
 /// How to learn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,55 +95,34 @@ impl Training {
         &self.recipe
     }
 
-    /// The ε spent so far.
-    pub fn epsilon(&self, delta: Delta) -> Result<Answer<Epsilon>, Error> {
-        Ok(self.accountant.epsilon(delta)?)
+    /// The ε that rounds of this kind have spent so far; none where nobody is protected.
+    pub fn epsilon(&self, charge: &Charge, delta: Delta) -> Result<Option<Spent>, Error> {
+        charge.epsilon(&self.accountant, delta)
     }
 
-    /// Whether one more such round would take the certified ε above a budget.
-    pub fn would_exceed(
-        &mut self,
-        round: &Round,
+    /// How many more rounds of this kind, up to `most`, keep the certified ε within a budget.
+    pub fn affordable(
+        &self,
+        charge: &Charge,
+        most: u64,
         budget: Epsilon,
         delta: Delta,
-    ) -> Result<bool, Error> {
-        Ok(self.accountant.would_exceed(round, 1, budget, delta)?)
+    ) -> Result<u64, Error> {
+        charge.affordable(&self.accountant, most, budget, delta)
     }
 
-    /// One round of a crowd, charged as `round`, which says who takes part.
-    pub fn step<R, G>(
-        &mut self,
-        crowd: &Crowd<'_, R>,
-        round: &Round,
-        way: Way,
-        random: impl Fn(u64) -> Result<G, shuffledp_randomizers::Error> + Sync,
-    ) -> Result<Report, Error>
-    where
-        R: Randomizer<Value = [f32], Tally = VectorSum, Estimate = VectorEstimate> + Sync,
-        G: Random,
-    {
-        if round.mechanism() != crowd.randomizer.mechanism()
-            || round.users() != crowd.examples.len() as u64
-        {
-            return Err(Error::OtherRound);
+    /// One round, charged before it is run: whoever could have come is charged, whether anybody did.
+    pub fn step(&mut self, algorithm: &dyn Algorithm, key: Key) -> Result<Report, Error> {
+        if let Some(round) = algorithm.charge().round() {
+            self.accountant.compose(round, 1)?;
         }
-        let attendance = Attendance::new(round.participation(), round.users(), 0.0)?;
-        let gathered = crowd.round(self.server.parameters(), attendance, way, random)?;
-        // Whoever could have come is charged, whether anybody did.
-        self.accountant.compose(round, 1)?;
         self.done += 1;
         let rate = self.recipe.rate * self.recipe.schedule.factor(self.done, self.recipe.rounds);
-        let (reports, refused) = match &gathered {
-            Some(gathered) => {
-                self.server.step(&gathered.mean, rate)?;
-                (gathered.reports, gathered.refused)
-            }
-            None => (0, 0),
-        };
+        let gathered = algorithm.round(&mut self.server, rate, key.round(self.done))?;
         Ok(Report {
             round: self.done,
-            reports,
-            refused,
+            reports: gathered.reports,
+            refused: gathered.refused,
         })
     }
 
@@ -171,8 +149,9 @@ impl Training {
             return Err(refuse(format!("version {} is not 1", stored.version)));
         }
         let accountant = Accountant::from_json(&stored.ledger)?;
-        if accountant.rounds() != stored.done {
-            let rounds = accountant.rounds();
+        let rounds = accountant.rounds();
+        // Training without protection records nothing.
+        if rounds != stored.done && rounds > 0 {
             return Err(refuse(format!(
                 "the ledger has {rounds} rounds, the parameters have seen {}",
                 stored.done

@@ -2,32 +2,48 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use shuffledp_accounting::{Accountant, Delta, Epsilon, Participation, Round};
+use shuffledp_accounting::bounds::kairouz_2015;
+use shuffledp_accounting::{Accountant, Delta, Epsilon, Round};
 use shuffledp_learning::data::synthetic;
-use shuffledp_learning::{Crowd, Dataset, Model, Norm, Recipe, Rule, Schedule, Training, Way};
-use shuffledp_protocol::Attendance;
-use shuffledp_randomizers::{
-    PrivUnit, R1, R2, RInf, Randomizer, Simulated, VectorEstimate, VectorSum,
+use shuffledp_learning::{
+    Algorithm, BlocksSgd, CentralSgd, Charge, Dataset, Gradients, Key, Model, Norm, PlainSgd,
+    Recipe, Rule, Schedule, ShuffledSgd, Training, Way,
 };
+use shuffledp_randomizers::{PrivUnit, R1, R2, RInf, Randomizer, VectorEstimate, VectorSum};
 
 fn data() -> Dataset {
     synthetic::blobs(5, 600, 300).unwrap()
 }
 
 /// Gradients of norm at most 1.
-fn crowd<'a, R>(
-    model: &'a Model,
-    data: &'a Dataset,
-    randomizer: &'a R,
-    norm: Norm,
-) -> Crowd<'a, R> {
-    Crowd {
+fn gradients<'a>(model: &'a Model, data: &'a Dataset, norm: Norm) -> Gradients<'a> {
+    Gradients {
         model,
         examples: data.train(),
-        randomizer,
         norm,
         bound: 1.0,
     }
+}
+
+fn sampled<R: Randomizer>(randomizer: &R, users: u64, sample: u64) -> Round {
+    let round = Round::new(randomizer.mechanism().clone(), users).unwrap();
+    round.sample(sample).unwrap()
+}
+
+/// One step at rate 1, without momentum: parameters move by the mean gradient. What it was, reports and refusals.
+fn one_step(algorithm: &dyn Algorithm, start: Vec<f32>, key: u64) -> (Vec<f64>, u64, u64) {
+    let recipe = Recipe {
+        rounds: 1,
+        rate: 1.0,
+        schedule: Schedule::Constant,
+        rule: Rule::Momentum(0.0),
+        radius: None,
+    };
+    let mut training = Training::new(recipe, start.clone(), "blobs", 600).unwrap();
+    let report = training.step(algorithm, Key::simulated(key)).unwrap();
+    let moved = start.iter().zip(training.parameters());
+    let mean = moved.map(|(before, now)| f64::from(before - now)).collect();
+    (mean, report.reports, report.refused)
 }
 
 /// The mean gradient of one round, by either way, from the same randomness.
@@ -37,16 +53,14 @@ where
 {
     let data = data();
     let model = Model::logistic(data.shape(), data.classes()).unwrap();
-    let crowd = crowd(&model, &data, randomizer, norm);
-    [Way::Shuffled, Way::Added].map(|way| {
-        let attendance = Attendance::new(Participation::Sample(200), 600, 0.0).unwrap();
-        let random = |stream| Ok(Simulated::new(9, stream));
-        let gathered = crowd
-            .round(&model.initial(1), attendance, way, random)
-            .unwrap()
-            .unwrap();
-        assert_eq!((gathered.reports, gathered.refused), (200, 0));
-        gathered.mean
+    let gradients = gradients(&model, &data, norm);
+    [Way::Shuffled, Way::Fast].map(|way| {
+        let charge = Charge::Shuffled(sampled(randomizer, 600, 200));
+        let algorithm = ShuffledSgd::new(gradients, randomizer, charge, way).unwrap();
+        let start = vec![0.0; model.parameters()];
+        let (mean, reports, refused) = one_step(&algorithm, start, 9);
+        assert_eq!((reports, refused), (200, 0));
+        mean
     })
 }
 
@@ -63,55 +77,121 @@ fn the_short_way_is_the_long_way() {
         let size = long.iter().map(|x| x * x).sum::<f64>().sqrt();
         assert!(size > 0.0);
         for (one, other) in long.iter().zip(&short) {
-            assert!((one - other).abs() < 1e-12 * size);
+            assert!((one - other).abs() < 1e-6 * size);
         }
     }
 }
 
-/// With almost no noise the mean of the reports is the mean of the clipped gradients.
-#[test]
-fn the_mean_is_that_of_clipped_gradients() {
-    let data = data();
-    let model = Model::logistic(data.shape(), data.classes()).unwrap();
-    let parameters = model.initial(1);
+/// The mean of all clipped gradients at these parameters.
+fn true_mean(model: &Model, data: &Dataset, parameters: &[f32], norm: Norm) -> Vec<f64> {
     let d = model.parameters();
     let mut truth = vec![0.0; d];
     let (mut workspace, mut gradient) = (model.workspace(), vec![0.0; d]);
     for (image, label) in data.train().iter() {
         model
-            .gradient(&parameters, image, label, &mut workspace, &mut gradient)
+            .gradient(parameters, image, label, &mut workspace, &mut gradient)
             .unwrap();
-        Norm::L2.clip(&mut gradient, 1.0).unwrap();
+        norm.clip(&mut gradient, 1.0).unwrap();
         let many = data.train().len() as f64;
         truth
             .iter_mut()
             .zip(&gradient)
             .for_each(|(sum, x)| *sum += f64::from(*x) / many);
     }
-    let randomizer = R2::new(d, 1.0, 8.0).unwrap();
-    let crowd = crowd(&model, &data, &randomizer, Norm::L2);
-    let mut mean = vec![0.0; d];
+    truth
+}
+
+/// ‖a − b‖².
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
+}
+
+/// With little noise the mean of many rounds is the mean of the clipped gradients, as far off as the randomizer says.
+#[test]
+fn the_mean_is_that_of_clipped_gradients() {
+    let data = data();
+    let model = Model::logistic(data.shape(), data.classes()).unwrap();
+    let parameters = model.initial(1);
+    let truth = true_mean(&model, &data, &parameters, Norm::L2);
+    let randomizer = R2::new(model.parameters(), 1.0, 8.0).unwrap();
+    let round = Round::new(randomizer.mechanism().clone(), 600).unwrap();
+    let algorithm = ShuffledSgd::new(
+        gradients(&model, &data, Norm::L2),
+        &randomizer,
+        Charge::Shuffled(round),
+        Way::Fast,
+    )
+    .unwrap();
+    let mut mean = vec![0.0; model.parameters()];
     const ROUNDS: u64 = 40;
     for round in 0..ROUNDS {
-        let attendance = Attendance::new(Participation::Everyone, 600, 0.0).unwrap();
-        let random = |stream| Ok(Simulated::new(10, round << 32 | stream));
-        let gathered = crowd
-            .round(&parameters, attendance, Way::Added, random)
-            .unwrap();
+        let (moved, ..) = one_step(&algorithm, parameters.clone(), 100 + round);
         let share = 1.0 / ROUNDS as f64;
         mean.iter_mut()
-            .zip(gathered.unwrap().mean)
+            .zip(moved)
             .for_each(|(sum, x)| *sum += share * x);
     }
-    let square = |of: &dyn Fn(usize) -> f64| (0..d).map(|i| of(i).powi(2)).sum::<f64>();
-    let off = square(&|i| mean[i] - truth[i]);
+    let off = apart(&mean, &truth);
     // B² over all reports is what noise leaves, but for a few percent: its square is a sum of many.
     let noise = randomizer.scale().powi(2) / (600.0 * ROUNDS as f64);
     assert!(
         off < 1.2 * noise && off > 0.8 * noise,
         "{off} against {noise}"
     );
-    assert!(square(&|i| truth[i]) > 0.0);
+    assert!(apart(&truth, &vec![0.0; truth.len()]) > 0.0);
+}
+
+/// One batch of everything: training without protection steps along the mean gradient, central training along it and its noise.
+#[test]
+fn baselines_step_along_the_mean() {
+    let data = data();
+    let model = Model::logistic(data.shape(), data.classes()).unwrap();
+    let parameters = model.initial(1);
+    let truth = true_mean(&model, &data, &parameters, Norm::L2);
+    let gradients = gradients(&model, &data, Norm::L2);
+    let plain = PlainSgd::new(gradients, 600).unwrap();
+    let (moved, reports, _) = one_step(&plain, parameters.clone(), 1);
+    assert_eq!(reports, 600);
+    assert!(apart(&moved, &truth) < 1e-10);
+    // Two batches an epoch: two steps along the halves, of noise σC·2/n each.
+    let central = CentralSgd::new(gradients, 2, 3.0).unwrap();
+    let d = model.parameters() as f64;
+    let (mut off, many) = (0.0, 20);
+    for key in 0..many {
+        let (moved, reports, _) = one_step(&central, parameters.clone(), key);
+        assert_eq!(reports, 600);
+        // Steps are short, so that the second sees about the parameters of the first: two means.
+        let twice: Vec<f64> = truth.iter().map(|x| 2.0 * x).collect();
+        off += apart(&moved, &twice) / many as f64;
+    }
+    let noise = 2.0 * d * (3.0f64 * 2.0 / 600.0).powi(2);
+    assert!((off / noise - 1.0).abs() < 0.2, "{off} against {noise}");
+}
+
+/// Blocks of which each is heard once, in an order that is drawn anew, and charged as a shuffle of blocks.
+#[test]
+fn every_block_is_heard_once() {
+    let data = data();
+    let model = Model::logistic(data.shape(), data.classes()).unwrap();
+    let randomizer = R2::new(model.parameters(), 1.0, 50.0).unwrap();
+    let round = Round::new(randomizer.mechanism().clone(), 7).unwrap();
+    let gradients = gradients(&model, &data, Norm::L2);
+    // Steps depend on those before: the round must say so.
+    assert!(BlocksSgd::new(gradients, &randomizer, round.clone()).is_err());
+    let round = round.adaptive_within_round().unwrap();
+    let blocks = BlocksSgd::new(gradients, &randomizer, round.clone()).unwrap();
+    let parameters = model.initial(1);
+    let (one, reports, refused) = one_step(&blocks, parameters.clone(), 3);
+    let (other, ..) = one_step(&blocks, parameters, 4);
+    assert_eq!((reports, refused), (7, 0));
+    assert!(apart(&one, &other) > 0.0);
+    let many = Round::new(randomizer.mechanism().clone(), 601).unwrap();
+    let many = many.adaptive_within_round().unwrap();
+    let refused = BlocksSgd::new(gradients, &randomizer, many).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "blocks 601 is outside [2, 600], the number of examples"
+    );
 }
 
 #[test]
@@ -119,19 +199,18 @@ fn gradients_that_are_not_finite_are_refused_and_counted() {
     let data = data();
     let model = Model::logistic(data.shape(), data.classes()).unwrap();
     let randomizer = R2::new(model.parameters(), 1.0, 1.0).unwrap();
-    let crowd = crowd(&model, &data, &randomizer, Norm::L2);
+    let gradients = gradients(&model, &data, Norm::L2);
     // Scores beyond the largest float.
     let parameters = vec![f32::MAX; model.parameters()];
-    let attendance = Attendance::new(Participation::Sample(100), 600, 0.0).unwrap();
-    let random = |stream| Ok(Simulated::new(11, stream));
-    let gathered = crowd
-        .round(&parameters, attendance, Way::Shuffled, random)
-        .unwrap()
-        .unwrap();
-    assert!(gathered.refused > 0);
-    // Their owners are not given away by silence.
-    assert_eq!(gathered.reports, 100);
-    assert!(gathered.mean.iter().all(|slope| slope.is_finite()));
+    for way in [Way::Shuffled, Way::Fast] {
+        let charge = Charge::Shuffled(sampled(&randomizer, 600, 100));
+        let algorithm = ShuffledSgd::new(gradients, &randomizer, charge, way).unwrap();
+        let (mean, reports, refused) = one_step(&algorithm, parameters.clone(), 11);
+        assert!(refused > 0);
+        // Their owners are not given away by silence.
+        assert_eq!(reports, 100);
+        assert!(mean.iter().all(|slope| slope.is_finite()));
+    }
 }
 
 fn recipe(rounds: u64) -> Recipe {
@@ -150,32 +229,26 @@ fn going_on_from_a_checkpoint_is_not_having_stopped() {
     let data = data();
     let model = Model::logistic(data.shape(), data.classes()).unwrap();
     let randomizer = R2::new(model.parameters(), 1.0, 4.0).unwrap();
-    let crowd = crowd(&model, &data, &randomizer, Norm::L2);
-    let round = Round::new(randomizer.mechanism().clone(), 600)
-        .unwrap()
-        .sample(200)
-        .unwrap();
-    let step = |training: &mut Training| {
-        let done = training.done();
-        let random = |stream| Ok(Simulated::new(12, done << 32 | stream));
-        training
-            .step(&crowd, &round, Way::Shuffled, random)
-            .unwrap()
-    };
+    let round = sampled(&randomizer, 600, 200);
+    let charge = Charge::Shuffled(round.clone());
+    let gradients = gradients(&model, &data, Norm::L2);
+    let algorithm =
+        ShuffledSgd::new(gradients, &randomizer, charge.clone(), Way::Shuffled).unwrap();
+    let key = Key::simulated(12);
     let begin = || Training::new(recipe(6), model.initial(2), "blobs", 600).unwrap();
     let mut through = begin();
     for number in 1..=6 {
-        assert_eq!(step(&mut through).round, number);
+        assert_eq!(through.step(&algorithm, key).unwrap().round, number);
     }
     for stop in 0..6 {
         let mut first = begin();
         (0..stop).for_each(|_| {
-            step(&mut first);
+            first.step(&algorithm, key).unwrap();
         });
         let mut second = Training::from_json(&first.to_json().unwrap()).unwrap();
         assert_eq!(second.done(), stop);
         (stop..6).for_each(|_| {
-            step(&mut second);
+            second.step(&algorithm, key).unwrap();
         });
         assert_eq!(second.parameters(), through.parameters());
         assert_eq!(second.to_json().unwrap(), through.to_json().unwrap());
@@ -184,15 +257,9 @@ fn going_on_from_a_checkpoint_is_not_having_stopped() {
     let delta = Delta::new(1e-5).unwrap();
     let mut accountant = Accountant::new("blobs", 600).unwrap();
     accountant.compose(&round, 6).unwrap();
-    assert_eq!(
-        through.epsilon(delta).unwrap(),
-        accountant.epsilon(delta).unwrap()
-    );
-    // And a budget is asked before it is overrun.
-    let spent = through.epsilon(delta).unwrap().upper.value;
-    assert!(through.would_exceed(&round, spent, delta).unwrap());
-    let more = Epsilon::new(2.0 * spent.value()).unwrap();
-    assert!(!through.would_exceed(&round, more, delta).unwrap());
+    let spent = through.epsilon(&charge, delta).unwrap().unwrap();
+    let answer = accountant.epsilon(delta).unwrap();
+    assert_eq!((&spent.upper, &spent.lower), (&answer.upper, &answer.lower));
     // Parameters and ledger that do not go together are refused.
     let torn = through
         .to_json()
@@ -202,22 +269,71 @@ fn going_on_from_a_checkpoint_is_not_having_stopped() {
     assert!(Training::from_json("{}").is_err());
 }
 
+/// The last round that a budget allows, and not the one after, against prices asked one by one.
+#[test]
+fn a_budget_is_asked_before_it_is_overrun() {
+    let randomizer = R2::new(10, 1.0, 1.0).unwrap();
+    let round = sampled(&randomizer, 600, 200);
+    let delta = Delta::new(1e-5).unwrap();
+    let fresh = || Training::new(recipe(6), vec![0.0; 10], "blobs", 600).unwrap();
+    let price = |rounds: u64| {
+        let mut accountant = Accountant::new("blobs", 600).unwrap();
+        accountant.compose(&round, rounds).unwrap();
+        accountant.epsilon(delta).unwrap().upper.value.value()
+    };
+    let charge = Charge::Shuffled(round.clone());
+    for target in [0.5, 1.0] {
+        let budget = Epsilon::new(target).unwrap();
+        let rounds = fresh().affordable(&charge, 1000, budget, delta).unwrap();
+        assert!(rounds > 1 && rounds < 1000, "{rounds}");
+        assert!(price(rounds) <= target, "{rounds}");
+        assert!(price(rounds + 1) > target * (1.0 - 1e-6), "{rounds}");
+        // Never more than are asked for.
+        assert_eq!(
+            fresh()
+                .affordable(&charge, rounds - 1, budget, delta)
+                .unwrap(),
+            rounds - 1
+        );
+    }
+    let nothing = Epsilon::new(1e-6).unwrap();
+    assert_eq!(
+        fresh().affordable(&charge, 1000, nothing, delta).unwrap(),
+        0
+    );
+    // Without a shuffler one round is ε₀, and two are hardly less than twice that.
+    let local = Charge::Local(round);
+    let of = |target: f64| {
+        let budget = Epsilon::new(target).unwrap();
+        fresh().affordable(&local, 1000, budget, delta).unwrap()
+    };
+    assert_eq!((of(0.9), of(1.0), of(1.9), of(2.0)), (0, 1, 1, 2));
+    let budget = Epsilon::new(30.0).unwrap();
+    let rounds = fresh().affordable(&local, 1000, budget, delta).unwrap();
+    let total = |rounds| kairouz_2015::epsilon(rounds, 1.0, 0.0, 1e-5).unwrap();
+    assert!(total(rounds) <= 30.0 && total(rounds + 1) > 30.0);
+    assert_eq!(
+        fresh()
+            .affordable(&Charge::Nothing, 77, nothing, delta)
+            .unwrap(),
+        77
+    );
+}
+
 #[test]
 fn a_round_is_charged_as_what_it_is() {
     let data = data();
     let model = Model::logistic(data.shape(), data.classes()).unwrap();
     let randomizer = R2::new(model.parameters(), 1.0, 4.0).unwrap();
-    let crowd = crowd(&model, &data, &randomizer, Norm::L2);
-    let mut training = Training::new(recipe(6), model.initial(2), "blobs", 1000).unwrap();
     let cheaper = R2::new(model.parameters(), 1.0, 1.0).unwrap();
-    for round in [
-        Round::new(cheaper.mechanism().clone(), 600).unwrap(),
-        Round::new(randomizer.mechanism().clone(), 1000).unwrap(),
+    let gradients = gradients(&model, &data, Norm::L2);
+    for charge in [
+        Charge::Shuffled(Round::new(cheaper.mechanism().clone(), 600).unwrap()),
+        Charge::Local(Round::new(randomizer.mechanism().clone(), 1000).unwrap()),
+        Charge::Nothing,
     ] {
-        let random = |stream| Ok(Simulated::new(13, stream));
-        assert!(training.step(&crowd, &round, Way::Added, random).is_err());
+        assert!(ShuffledSgd::new(gradients, &randomizer, charge, Way::Fast).is_err());
     }
-    assert_eq!(training.done(), 0);
 }
 
 /// The point of it all.
@@ -226,15 +342,16 @@ fn a_crowd_teaches() {
     let data = synthetic::blobs(5, 4000, 1000).unwrap();
     let model = Model::logistic(data.shape(), data.classes()).unwrap();
     let randomizer = R2::new(model.parameters(), 1.0, 6.0).unwrap();
-    let crowd = crowd(&model, &data, &randomizer, Norm::L2);
     let round = Round::new(randomizer.mechanism().clone(), 4000)
         .unwrap()
         .check_in(0.5)
         .unwrap();
-    let mut training = Training::new(recipe(40), model.initial(2), "blobs", 4000).unwrap();
-    for done in 0..40 {
-        let random = |stream| Ok(Simulated::new(14, done << 32 | stream));
-        let report = training.step(&crowd, &round, Way::Added, random).unwrap();
+    let gradients = gradients(&model, &data, Norm::L2);
+    let charge = Charge::Shuffled(round);
+    let algorithm = ShuffledSgd::new(gradients, &randomizer, charge, Way::Fast).unwrap();
+    let mut training = Training::new(recipe(80), model.initial(2), "blobs", 4000).unwrap();
+    for _ in 0..80 {
+        let report = training.step(&algorithm, Key::simulated(14)).unwrap();
         assert!((1800..2200).contains(&report.reports));
     }
     let accuracy = model.accuracy(training.parameters(), data.test()).unwrap();

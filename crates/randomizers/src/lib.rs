@@ -66,6 +66,7 @@ pub use hierarchy::Hierarchy;
 pub use hybrid::Hybrid;
 pub use kary_response::KaryResponse;
 pub use local_hashing::LocalHashing;
+pub use noise::standard_normal;
 pub use number::{Noise, Number};
 pub use piecewise::Piecewise;
 pub use prefixes::{PrefixTally, Prefixes};

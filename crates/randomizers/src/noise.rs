@@ -105,6 +105,19 @@ pub(crate) fn normal<R: Random + ?Sized>(bits: u32, random: &mut R) -> i64 {
     }
 }
 
+/// A standard normal number, to 40 binary places: for noise that a trusted server adds.
+///
+/// ```
+/// use shuffledp_randomizers::{Simulated, standard_normal};
+/// let mut random = Simulated::new(7, 0);
+/// let square: f64 = (0..10_000).map(|_| standard_normal(&mut random).powi(2)).sum();
+/// assert!((square / 10_000.0 - 1.0).abs() < 0.1);
+/// ```
+pub fn standard_normal<R: Random + ?Sized>(random: &mut R) -> f64 {
+    const BITS: u32 = 40;
+    (normal(BITS, random) as f64 + 0.5) / (1u64 << BITS) as f64
+}
+
 /// Heads with probability e^{−x(2k+x)/(2k+2)}, x a fraction of 2⁶⁴: falling runs of uniform numbers below x (Karney's Algorithm B).
 fn fraction_coin<R: Random + ?Sized>(k: u64, x: u64, random: &mut R) -> bool {
     let sides = 2 * k + 2;

@@ -50,6 +50,13 @@ impl Simulated {
         generator.set_stream(stream);
         Self(generator)
     }
+
+    /// The stream `stream` of a key of 256 bits. Whoever has the key has all of its randomness.
+    pub fn keyed(key: [u8; 32], stream: u64) -> Self {
+        let mut generator = ChaCha20Rng::from_seed(key);
+        generator.set_stream(stream);
+        Self(generator)
+    }
 }
 
 impl sealed::Sealed for Secure {}

@@ -59,6 +59,9 @@ pub trait Randomizer {
         self.add(&report, tally)
     }
 
+    /// What completes a batch that [`Randomizer::contribute`] made.
+    fn settle<R: Random + ?Sized>(&self, _random: &mut R, _tally: &mut Self::Tally) {}
+
     /// What the batch says, without bias.
     fn estimate(&self, tally: &Self::Tally) -> Self::Estimate;
 

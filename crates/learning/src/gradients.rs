@@ -1,0 +1,83 @@
+//! Gradients of single examples, clipped: what every way of learning starts from.
+//!
+//! A gradient that is not finite is refused before anybody uses it, and counted; the zero vector stands in for it. Where people report, a report that is missing because of what somebody holds would say so.
+
+use crate::clip::Norm;
+use crate::data::Examples;
+use crate::error::Error;
+use crate::models::Model;
+use rayon::prelude::*;
+
+/// Examples that share a workspace.
+pub(crate) const CHUNK: usize = 64;
+
+/// A model, examples, and what bounds the influence of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Gradients<'a> {
+    /// What is trained.
+    pub model: &'a Model,
+    /// What it learns from.
+    pub examples: &'a Examples,
+    /// The norm that bounds a gradient.
+    pub norm: Norm,
+    /// C.
+    pub bound: f64,
+}
+
+impl Gradients<'_> {
+    /// Hands over the clipped gradients of some examples one after the other, and says how many were not finite.
+    pub(crate) fn each(
+        &self,
+        parameters: &[f32],
+        examples: &[usize],
+        mut each: impl FnMut(&[f32]) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
+        let mut workspace = self.model.workspace();
+        let mut gradient = vec![0.0; self.model.parameters()];
+        let mut refused = 0;
+        for (image, label) in examples.iter().filter_map(|&at| self.examples.get(at)) {
+            self.model
+                .gradient(parameters, image, label, &mut workspace, &mut gradient)?;
+            match self.norm.clip(&mut gradient, self.bound) {
+                Ok(_) => {}
+                Err(Error::NotFinite) => {
+                    refused += 1;
+                    gradient.fill(0.0);
+                }
+                Err(other) => return Err(other),
+            }
+            each(&gradient)?;
+        }
+        Ok(refused)
+    }
+
+    /// The sum of the clipped gradients of some examples, on all cores, and how many were not finite. Added in the order of the examples, whichever core was first.
+    pub(crate) fn sum(
+        &self,
+        parameters: &[f32],
+        examples: &[usize],
+    ) -> Result<(Vec<f64>, u64), Error> {
+        let parts: Result<Vec<(Vec<f64>, u64)>, Error> = examples
+            .par_chunks(CHUNK)
+            .map(|chunk| {
+                let mut sum = vec![0.0; self.model.parameters()];
+                let refused = self.each(parameters, chunk, |gradient| {
+                    for (sum, slope) in sum.iter_mut().zip(gradient) {
+                        *sum += f64::from(*slope);
+                    }
+                    Ok(())
+                })?;
+                Ok((sum, refused))
+            })
+            .collect();
+        let mut total = vec![0.0; self.model.parameters()];
+        let mut refused = 0;
+        for (part, not_finite) in parts? {
+            for (total, sum) in total.iter_mut().zip(part) {
+                *total += sum;
+            }
+            refused += not_finite;
+        }
+        Ok((total, refused))
+    }
+}
