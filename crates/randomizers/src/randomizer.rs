@@ -45,9 +45,11 @@ pub trait Randomizer {
     /// Adds a report to a batch; a malformed one is refused and changes nothing.
     fn add(&self, report: &[u8], tally: &mut Self::Tally) -> Result<(), Error>;
 
-    /// Draws a report of a value that has been checked and adds it to a batch, in one go: what [`Randomizer::draw`] and [`Randomizer::add`] do with the same randomness.
+    /// Adds what a report of a value that has been checked stands for to a batch, in one go, but for what [`Randomizer::settle`] makes up for.
     ///
-    /// For simulations that skip wire and shuffler, where a report is dear to read back. A batch added up this way is the same whatever its order, so its law is that of a shuffled one.
+    /// A batch of contributions that has been settled has the law of a batch of reports, each drawn ([`Randomizer::draw`]) and added ([`Randomizer::add`]). Most randomizers draw the report here, with the same randomness, and leave nothing to settle; one that adds noise may add the value alone, and the noise of the whole sum when it is settled.
+    ///
+    /// For simulations that skip wire and shuffler, where a report is dear to draw or to read back: a batch that has not been settled protects nobody. A batch added up this way is the same whatever its order, so its law is that of a shuffled one.
     fn contribute<R: Random + ?Sized>(
         &self,
         value: &Self::Value,
@@ -59,7 +61,21 @@ pub trait Randomizer {
         self.add(&report, tally)
     }
 
-    /// What completes a batch that [`Randomizer::contribute`] made.
+    /// Adds to a batch what its contributions left out since it was last settled; reports are not touched. Batches may be merged before or after.
+    ///
+    /// ```
+    /// use shuffledp_randomizers::{GaussianVector, Randomizer, Simulated};
+    /// let randomizer = GaussianVector::new(2, 1.0, 4.0)?;
+    /// let (mut random, mut tally) = (Simulated::new(1, 0), randomizer.tally());
+    /// for _ in 0..10_000 {
+    ///     randomizer.contribute(&[0.6, 0.8], &mut random, &mut tally)?;
+    /// }
+    /// // The values alone so far, but for the grid; then the noise of all of them.
+    /// assert!((randomizer.estimate(&tally).mean[0] - 0.6).abs() < 1e-4);
+    /// randomizer.settle(&mut random, &mut tally);
+    /// assert!((randomizer.estimate(&tally).mean[0] - 0.6).abs() > 1e-4);
+    /// # Ok::<(), shuffledp_randomizers::Error>(())
+    /// ```
     fn settle<R: Random + ?Sized>(&self, _random: &mut R, _tally: &mut Self::Tally) {}
 
     /// What the batch says, without bias.

@@ -1,4 +1,4 @@
-//! Means of vectors, from reports that each stand for a vector of one length.
+//! Means of vectors, from reports that each stand for a vector: of one length, or with noise on every coordinate.
 //!
 //! What differs from randomizer to randomizer is how a report is drawn and what it stands for ([`Ball`]).
 
@@ -11,6 +11,8 @@ use shuffledp_accounting::Mechanism;
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorSum {
     pub(crate) reports: u64,
+    /// How many of them are contributions that have not been settled.
+    pub(crate) unsettled: u64,
     pub(crate) total: Vec<f64>,
 }
 
@@ -23,6 +25,7 @@ impl VectorSum {
     /// Another batch of the same randomizer.
     pub fn merge(&mut self, other: &Self) {
         self.reports += other.reports;
+        self.unsettled += other.unsettled;
         for (mine, theirs) in self.total.iter_mut().zip(&other.total) {
             *mine += theirs;
         }
@@ -40,6 +43,9 @@ pub struct VectorEstimate {
 
 /// What makes a randomizer of vectors of its own.
 pub trait Ball {
+    /// Whether contributions leave noise to be settled.
+    const SETTLES: bool = false;
+
     /// What the accountant prices.
     fn mechanism(&self) -> &Mechanism;
 
@@ -63,7 +69,7 @@ pub trait Ball {
     /// Adds what a report stands for, before it is scaled, to sums.
     fn add(&self, report: &[u8], sums: &mut [f64]) -> Result<(), Error>;
 
-    /// Draws a report and adds what it stands for to sums.
+    /// Draws a report and adds what it stands for to sums, but for what [`Ball::settle`] makes up for.
     fn contribute<R: Random + ?Sized>(
         &self,
         value: &[f32],
@@ -75,7 +81,10 @@ pub trait Ball {
         self.add(&report, sums)
     }
 
-    /// The length of one decoded report.
+    /// Adds to sums what this many contributions left out: nothing, unless [`Ball::SETTLES`].
+    fn settle<R: Random + ?Sized>(&self, _reports: u64, _random: &mut R, _sums: &mut [f64]) {}
+
+    /// The length of one decoded report, or, where noise is added, the root of the mean square of its length.
     fn length(&self) -> f64;
 
     /// Sums over a batch as a sum of decoded reports.
@@ -84,8 +93,24 @@ pub trait Ball {
         sums.iter().map(|sum| length * sum).collect()
     }
 
+    /// The expected square of the distance of a decoded report to the vector: where all have one length, what the vector leaves of its square.
+    fn variance(&self, value: &[f32]) -> f64 {
+        let square: f64 = value.iter().map(|x| f64::from(*x).powi(2)).sum();
+        self.length().powi(2) - square
+    }
+
+    /// The most that one report can change.
+    fn influence(&self) -> f64 {
+        self.length()
+    }
+
     /// The probability of a report.
     fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64>;
+
+    /// The same up to a factor that all vectors share.
+    fn likelihood(&self, value: &[f32], report: &[u8]) -> Option<f64> {
+        self.probability(value, report)
+    }
 }
 
 /// A randomizer of vectors.
@@ -93,7 +118,7 @@ pub trait Ball {
 pub struct Vectors<B>(pub(crate) B);
 
 impl<B: Ball> Vectors<B> {
-    /// The length of one decoded report: its square over n is the variance of a mean of n, or a little more.
+    /// The length of one decoded report, or of the noise on one: its square over n is the variance of a mean of n, or a little more.
     pub fn scale(&self) -> f64 {
         self.0.length()
     }
@@ -123,6 +148,7 @@ impl<B: Ball> Randomizer for Vectors<B> {
     fn tally(&self) -> VectorSum {
         VectorSum {
             reports: 0,
+            unsettled: 0,
             total: vec![0.0; self.0.coordinates()],
         }
     }
@@ -141,7 +167,15 @@ impl<B: Ball> Randomizer for Vectors<B> {
     ) -> Result<(), Error> {
         self.0.contribute(value, random, &mut tally.total)?;
         tally.reports += 1;
+        tally.unsettled += u64::from(B::SETTLES);
         Ok(())
+    }
+
+    fn settle<R: Random + ?Sized>(&self, random: &mut R, tally: &mut VectorSum) {
+        let reports = std::mem::take(&mut tally.unsettled);
+        if reports > 0 {
+            self.0.settle(reports, random, &mut tally.total);
+        }
     }
 
     fn estimate(&self, tally: &VectorSum) -> VectorEstimate {
@@ -155,16 +189,19 @@ impl<B: Ball> Randomizer for Vectors<B> {
     }
 
     fn variance(&self, value: &[f32]) -> f64 {
-        let square: f64 = value.iter().map(|x| f64::from(*x).powi(2)).sum();
-        self.0.length().powi(2) - square
+        self.0.variance(value)
     }
 
     fn influence(&self) -> f64 {
-        self.0.length()
+        self.0.influence()
     }
 
     fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64> {
         self.0.probability(value, report)
+    }
+
+    fn likelihood(&self, value: &[f32], report: &[u8]) -> Option<f64> {
+        self.0.likelihood(value, report)
     }
 }
 
@@ -192,7 +229,7 @@ impl Shape {
         Ok(Self { dimension, radius })
     }
 
-    /// A vector of this dimension whose norm is within the radius but for rounding. What is a little outside is not moved: the coin that protects does not depend on it.
+    /// A vector of this dimension whose norm is within the radius but for rounding. What is a little outside is not moved here: a coin that protects does not depend on it, and where noise does, levels are brought inside ([`crate::levels`]).
     fn holds(self, value: &[f32], norm: f64) -> Result<(), Error> {
         if value.len() != self.dimension {
             return Err(Error::Value {

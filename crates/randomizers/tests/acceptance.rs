@@ -4,9 +4,10 @@
 
 use shuffledp_accounting::{Channel, Delta, Mechanism, Round, account};
 use shuffledp_randomizers::{
-    Counts, DiscreteGaussian, DiscreteLaplace, Duchi, Error, Estimate, Gaussian, HadamardResponse,
-    Hierarchy, Hybrid, KaryResponse, LocalHashing, Piecewise, Prefixes, PrivUnit, R1, R2, RInf,
-    Randomizer, Simulated, SubsetSelection, Sum, UnaryEncoding, VectorEstimate, VectorSum,
+    Counts, DiscreteGaussian, DiscreteLaplace, Duchi, Error, Estimate, Gaussian, GaussianVector,
+    HadamardResponse, Hierarchy, Hybrid, KaryResponse, LaplaceVector, LocalHashing, Piecewise,
+    Prefixes, PrivUnit, R1, R2, RInf, Random, Randomizer, Simulated, SubsetSelection, Sum,
+    UnaryEncoding, VectorEstimate, VectorSum,
 };
 use std::collections::HashMap;
 
@@ -630,7 +631,7 @@ where
     }
 }
 
-/// In one go, or by way of a report: the same sums from the same randomness.
+/// In one go, with nothing to settle, or by way of a report: the same sums from the same randomness.
 fn contributions_are_reports<R>(randomizer: &R, values: &[&[f32]])
 where
     R: Randomizer<Value = [f32], Tally = VectorSum>,
@@ -649,6 +650,9 @@ where
         randomizer.add(&report, &mut by_report).unwrap();
     }
     assert_eq!(direct, by_report);
+    randomizer.settle(&mut once, &mut direct);
+    assert_eq!(direct, by_report);
+    assert_eq!(once.word(), again.word());
 }
 
 #[test]
@@ -658,6 +662,339 @@ fn contributing_is_sending_and_adding() {
     contributions_are_reports(&R1::new(3, 1.0, 1.0).unwrap(), &values);
     contributions_are_reports(&R2::new(3, 1.0, 1.0).unwrap(), &values);
     contributions_are_reports(&PrivUnit::new(3, 1.0, 1.0).unwrap(), &values);
+    contributions_are_reports(&LaplaceVector::new(3, 1.0, 1.0).unwrap(), &values);
+}
+
+/// The largest distance between the distribution functions of two samples of one size, over what one pair of samples in a million exceeds: above one, they are told apart.
+fn apart(one: &mut [f64], other: &mut [f64]) -> f64 {
+    one.sort_by(f64::total_cmp);
+    other.sort_by(f64::total_cmp);
+    let (mut i, mut j, mut largest) = (0, 0, 0usize);
+    while i < one.len() && j < other.len() {
+        if one[i] <= other[j] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+        largest = largest.max(i.abs_diff(j));
+    }
+    let n = one.len() as f64;
+    // Smirnov: P[distance > t √(2/n)] ≤ 2e^{−2t²}.
+    let limit = (0.5 * 2e6f64.ln()).sqrt() * (2.0 / n).sqrt();
+    largest as f64 / n / limit
+}
+
+/// How far the sums of a settled batch and of a batch of reports are from the truth, coordinate by coordinate, over many small batches.
+fn settled_and_sent(batches: usize) -> [Vec<f64>; 2] {
+    let randomizer = GaussianVector::new(3, 2.0, 1.5).unwrap();
+    let values: [&[f32]; 4] = [
+        &[1.2, 0.0, -1.6],
+        &[0.0; 3],
+        &[0.1, -0.2, 0.3],
+        &[0.0, 2.0, 0.0],
+    ];
+    let truth = [1.3, 1.8, -1.3];
+    let mut random = Simulated::new(151, 0);
+    let mut report = vec![0; randomizer.report_length()];
+    let (mut settled, mut sent) = (Vec::new(), Vec::new());
+    for _ in 0..batches {
+        let (mut direct, mut by_report) = (randomizer.tally(), randomizer.tally());
+        for value in values {
+            randomizer
+                .contribute(value, &mut random, &mut direct)
+                .unwrap();
+            randomizer
+                .randomise(value, &mut random, &mut report)
+                .unwrap();
+            randomizer.add(&report, &mut by_report).unwrap();
+        }
+        randomizer.settle(&mut random, &mut direct);
+        for (tally, sample) in [(&direct, &mut settled), (&by_report, &mut sent)] {
+            assert_eq!(tally.reports(), 4);
+            let mean = randomizer.estimate(tally).mean;
+            sample.extend(mean.iter().zip(truth).map(|(x, truth)| 4.0 * x - truth));
+        }
+    }
+    [settled, sent]
+}
+
+#[test]
+fn a_settled_batch_has_the_law_of_a_batch_of_reports() {
+    let [mut settled, mut sent] = settled_and_sent(250_000);
+    // Every coordinate, then all of them, among which a deviation of 3 % more or less would be seen.
+    for coordinate in 0..3 {
+        let of = |all: &[f64]| all.iter().skip(coordinate).step_by(3).copied().collect();
+        let (mut one, mut other): (Vec<f64>, Vec<f64>) = (of(&settled), of(&sent));
+        let far = apart(&mut one, &mut other);
+        assert!(far < 1.0, "coordinate {coordinate}: {far} of the limit");
+    }
+    // Noise of one coordinate says nothing of that of another.
+    for sample in [&settled, &sent] {
+        let product: f64 = sample.chunks_exact(3).map(|x| x[0] * x[1]).sum();
+        let square: f64 = sample.iter().map(|x| x * x).sum::<f64>() / 3.0;
+        assert!(product.abs() < 5.0 * square / 500.0, "{product} {square}");
+    }
+    let far = apart(&mut settled, &mut sent);
+    assert!(far < 1.0, "{far} of the limit");
+    for factor in [0.97, 1.03] {
+        let mut wrong: Vec<f64> = settled.iter().map(|x| factor * x).collect();
+        let far = apart(&mut wrong, &mut sent);
+        assert!(far > 1.0, "a factor of {factor} is not seen: {far}");
+    }
+}
+
+#[test]
+fn batches_are_settled_once_however_they_are_put_together() {
+    let randomizer = GaussianVector::new(1000, 1.0, 1.0).unwrap();
+    let mut random = Simulated::new(152, 0);
+    let value = vec![0.01; 1000];
+    let contribute = |people: usize, random: &mut Simulated, tally: &mut VectorSum| {
+        for _ in 0..people {
+            randomizer.contribute(&value, random, tally).unwrap();
+        }
+    };
+    let mut report = vec![0; randomizer.report_length()];
+    let mut tally = randomizer.tally();
+    contribute(30, &mut random, &mut tally);
+    randomizer.settle(&mut random, &mut tally);
+    let once = tally.clone();
+    randomizer.settle(&mut random, &mut tally);
+    assert_eq!(tally, once);
+    // Reports bring their own noise; a part that is not settled brings its debt.
+    for _ in 0..30 {
+        randomizer
+            .randomise(&value, &mut random, &mut report)
+            .unwrap();
+        randomizer.add(&report, &mut tally).unwrap();
+    }
+    let mut part = randomizer.tally();
+    contribute(40, &mut random, &mut part);
+    tally.merge(&part);
+    randomizer.settle(&mut random, &mut tally);
+    let mean = randomizer.estimate(&tally).mean;
+    let square: f64 = mean.iter().map(|x| (x - 0.01).powi(2)).sum();
+    // A thousand coordinates know it to 4.5 %.
+    let ratio = square * 100.0 / randomizer.variance(&value);
+    assert!((ratio - 1.0).abs() < 0.22, "{ratio}");
+}
+
+/// Draws of every coordinate, in cells, against the distribution function of its noise on integers: `cdf(level, z)` is the probability of less than z.
+fn coordinates_fit<R: Randomizer<Value = [f32]>>(
+    randomizer: &R,
+    value: &[f32],
+    levels: &[i64],
+    cell: i64,
+    cdf: impl Fn(f64) -> f64,
+) {
+    const CELLS: i64 = 40;
+    let width = randomizer.report_length() / value.len();
+    let mut random = Simulated::new(161, 0);
+    let mut report = vec![0; randomizer.report_length()];
+    let draws = 400_000;
+    let mut counts = vec![[0.0; 2 * CELLS as usize]; value.len()];
+    for _ in 0..draws {
+        randomizer
+            .randomise(value, &mut random, &mut report)
+            .unwrap();
+        for ((at, level), counts) in report.chunks(width).zip(levels).zip(&mut counts) {
+            // Two's complement, of either width.
+            let sign = if at[width - 1] < 128 { 0 } else { 255 };
+            let mut all = [sign; 8];
+            all[..width].copy_from_slice(at);
+            let noise = i64::from_le_bytes(all) - level;
+            let place = noise.div_euclid(cell).clamp(-CELLS, CELLS - 1);
+            counts[(place + CELLS) as usize] += 1.0;
+        }
+    }
+    for counts in counts {
+        let (mut chi, mut freedom) = (0.0, -1.0f64);
+        for (place, count) in (-CELLS..CELLS).zip(counts) {
+            let ends = [place, place + 1].map(|end| match end {
+                end if end == -CELLS => 0.0,
+                CELLS => 1.0,
+                _ => cdf((end * cell) as f64),
+            });
+            let expected = (ends[1] - ends[0]) * f64::from(draws);
+            assert!(expected > 5.0, "cell {place} is too rare");
+            chi += (count - expected).powi(2) / expected;
+            freedom += 1.0;
+        }
+        let limit =
+            freedom * (1.0 - 2.0 / (9.0 * freedom) + 4.75 * (2.0 / (9.0 * freedom)).sqrt()).powi(3);
+        assert!(chi < limit, "chi-square {chi}, limit {limit}");
+    }
+}
+
+#[test]
+fn gaussian_vector() {
+    let long: [f32; 5] = [0.6, 0.0, 0.0, -0.8, 0.0];
+    let inside: [f32; 5] = [0.1, -0.2, 0.3, 0.0, 0.4];
+    for sigma in [0.3, 2.0] {
+        let randomizer = GaussianVector::new(5, 1.0, sigma).unwrap();
+        vectors_are_unbiased(&randomizer, &[&long, &inside, &[0.0; 5]], 300_000, 142);
+        let ratio = randomizer.variance(&inside) / (5.0 * sigma * sigma);
+        assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
+        assert!((randomizer.scale().powi(2) / (5.0 * sigma * sigma) - 1.0).abs() < 1e-9);
+        assert!(randomizer.influence().is_infinite());
+    }
+    // Differences of the normal law, at a radius that is no power of two; 2^16 cells to a deviation, a tenth of that in one.
+    let randomizer = GaussianVector::new(3, 3.0, 0.7).unwrap();
+    let value: [f32; 3] = [1.1, -2.7, 0.0];
+    let levels = value.map(|x| (f64::from(x) / (0.7 * 3.0 / 65536.0)) as i64);
+    coordinates_fit(&randomizer, &value, &levels, 6554, |z| {
+        0.5 * shuffledp_numerics::special::erfc(-z / 65536.0 / 2f64.sqrt())
+    });
+    // Likelihoods are densities, up to what all values share.
+    let mut report = [0; 12];
+    let sent: [i32; 3] = [40_000, -90_000, 7];
+    for (at, x) in report.chunks_mut(4).zip(sent) {
+        at.copy_from_slice(&x.to_le_bytes());
+    }
+    let density = |levels: [i64; 3]| {
+        let square = |(x, level): (i32, i64)| (f64::from(x) + 0.5 - level as f64).powi(2);
+        let total: f64 = sent.into_iter().zip(levels).map(square).sum();
+        (-0.5 * total / 2f64.powi(32)).exp()
+    };
+    let likelihood = randomizer.likelihood(&value[..], &report).unwrap();
+    assert!((likelihood / density(levels) * density([0; 3]) - 1.0).abs() < 1e-12);
+    assert_eq!(randomizer.likelihood(&[0.0; 3][..], &report), Some(1.0));
+    // What the tolerance lets pass is brought inside: the levels are what is contributed.
+    let mut random = Simulated::new(143, 0);
+    for beyond in [1.0 + 9e-7, 1.0 + 1e-7, 1.0] {
+        for d in [1usize, 2, 7, 1000] {
+            let randomizer = GaussianVector::new(d, 1.0, 0.3).unwrap();
+            let value = vec![(beyond / (d as f64).sqrt()) as f32; d];
+            randomizer.check(&value).unwrap();
+            let mut tally = randomizer.tally();
+            randomizer
+                .contribute(&value, &mut random, &mut tally)
+                .unwrap();
+            let mean = randomizer.estimate(&tally).mean;
+            let norm = mean.iter().map(|x| x * x).sum::<f64>().sqrt();
+            assert!(norm <= 1.0 + 2e-12 && norm > 1.0 - 2e-4, "{norm}");
+        }
+    }
+    let randomizer = GaussianVector::new(5, 1.0, 2.0).unwrap();
+    wire_is_strict(
+        &randomizer,
+        &[1.0, 0.1, 0.0, 0.0, 0.0][..],
+        &[&[], &[0; 40]],
+    );
+    wire_is_strict(&randomizer, &[f32::NAN, 0.0, 0.0, 0.0, 0.0][..], &[]);
+    wire_is_strict(&randomizer, &[0.0; 4][..], &[]);
+    golden(
+        &randomizer,
+        &[&long[..], &inside[..]],
+        "f60d000007e800007582ffff372b02009de20000 c5d1feff4bdf01000d5d000013700000d9280100",
+    );
+}
+
+#[test]
+fn laplace_vector() {
+    let long: [f32; 5] = [0.25, 0.0, 0.0, -0.75, 0.0];
+    let inside: [f32; 5] = [0.1, -0.2, 0.3, 0.0, 0.25];
+    for epsilon0 in [0.5, 8.0] {
+        let randomizer = LaplaceVector::new(5, 1.0, epsilon0).unwrap();
+        vectors_are_unbiased(&randomizer, &[&long, &inside, &[0.0; 5]], 300_000, 172);
+        // Twice the square of 2/epsilon0 on every coordinate.
+        let ratio = randomizer.variance(&inside) * epsilon0 * epsilon0 / 40.0;
+        assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
+        assert!(randomizer.influence().is_infinite());
+    }
+    // The law of a two-sided geometric number with the rate that the documentation gives.
+    let randomizer = LaplaceVector::new(3, 3.0, 20.0).unwrap();
+    let value: [f32; 3] = [0.7, -2.2, 0.0];
+    let levels = value.map(|x| (f64::from(x) / 3.0 * 1_048_576.0) as i64);
+    let rate = 20.0 / 2_097_152.0;
+    coordinates_fit(&randomizer, &value, &levels, 20_000, |z| {
+        // P[Z < z] = P[Z ≥ 1 − z] for z ≤ 0, and P[Z ≥ g] = e^{−rate g}/(1 + e^{−rate}) for g ≥ 1.
+        let tail = |g: f64| (-rate * g).exp() / (1.0 + (-rate).exp());
+        if z <= 0.0 {
+            tail(1.0 - z)
+        } else {
+            1.0 - tail(z)
+        }
+    });
+    let randomizer = LaplaceVector::new(5, 1.0, 2.0).unwrap();
+    wire_is_strict(
+        &randomizer,
+        &[0.5, 0.6, 0.0, 0.0, 0.0][..],
+        &[&[], &[0; 80]],
+    );
+    wire_is_strict(&randomizer, &[f32::NAN, 0.0, 0.0, 0.0, 0.0][..], &[]);
+    wire_is_strict(&randomizer, &[0.0; 6][..], &[]);
+    golden(
+        &randomizer,
+        &[&long[..], &inside[..]],
+        "1b44ffffffffffffa786070000000000ae12fcffffffffff6c61f5ffffffffff8b7be4ffffffffff 8299eaffffffffff3bf6b7ffffffffff7aeef8ffffffffffdeb8f9ffffffffff523b010000000000",
+    );
+}
+
+#[test]
+fn no_report_of_a_laplace_vector_says_more_than_epsilon0() {
+    const K: i64 = 1 << 20;
+    for epsilon0 in [0.01, 0.3, 1.0, 7.7, 100.0] {
+        let one = LaplaceVector::new(1, 2.5, epsilon0).unwrap();
+        let at = |value: f32, y: i64| one.probability(&[value][..], &y.to_le_bytes()).unwrap();
+        let (mut largest, mut total) = (0.0f64, 0.0);
+        // Every report where the law changes, and some beyond; outside by the tolerance, too.
+        for y in (-K - 2000..=K + 2000)
+            .step_by(13)
+            .chain([-K, 0, K, -9 * K, 9 * K])
+        {
+            for (a, b) in [(2.5, -2.5), (2.500_002, -2.500_002), (-2.5, 2.5)] {
+                largest = largest.max((at(a, y) / at(b, y)).ln());
+            }
+        }
+        assert!(largest <= epsilon0 * (1.0 + 1e-13), "{largest} {epsilon0}");
+        // Two steps are lost to the doubt about rounding, and a little to the rate.
+        assert!(largest > epsilon0 * (1.0 - 4e-6), "{largest} {epsilon0}");
+        if epsilon0 == 100.0 {
+            for y in -K..=2 * K {
+                total += at(0.7, y);
+            }
+            assert!((total - 1.0).abs() < 1e-9, "{total}");
+        }
+
+        let two = LaplaceVector::new(2, 1.0, epsilon0).unwrap();
+        let values: [[f32; 2]; 8] = [
+            [1.0, 0.0],
+            [-1.0, 0.0],
+            [0.0, 1.000_000_9],
+            [0.0, -1.0],
+            [0.500_000_4, 0.500_000_4],
+            [-0.5, 0.5],
+            [1.0, -1e-40],
+            [f32::MIN_POSITIVE, -0.999_999_9],
+        ];
+        let mut largest: f64 = 0.0;
+        for place in 0..33 * 33i64 {
+            let y = [place % 33 - 16, place / 33 - 16].map(|x| x * K / 12);
+            let report = y.map(i64::to_le_bytes).concat();
+            let at: Vec<[f64; 2]> = values
+                .iter()
+                .map(|value| {
+                    two.check(&value[..]).unwrap();
+                    [
+                        two.probability(&value[..], &report).unwrap().ln(),
+                        two.likelihood(&value[..], &report).unwrap().ln(),
+                    ]
+                })
+                .collect();
+            for a in &at {
+                for b in &at {
+                    largest = largest.max(a[0] - b[0]);
+                    let differ = (a[0] - b[0]) - (a[1] - b[1]);
+                    assert!(differ.abs() < 1e-11 * (1.0 + epsilon0), "{differ}");
+                }
+            }
+        }
+        assert!(
+            largest <= epsilon0 * (1.0 + 1e-13) + 1e-13,
+            "{largest} {epsilon0}"
+        );
+        assert!(largest > epsilon0 * (1.0 - 4e-6), "{largest} {epsilon0}");
+    }
 }
 
 #[test]
@@ -797,6 +1134,23 @@ fn parameters_outside_their_domains_are_refused_by_name() {
     assert!(KaryResponse::new(1, 1.0).is_err());
     assert!(UnaryEncoding::optimized(1 << 40, 1.0).is_err());
     assert!(Duchi::new(f64::NAN).is_err());
+    let message = |refused: Result<(), Error>| refused.unwrap_err().to_string();
+    let gaussian = |d, radius, sigma| message(GaussianVector::new(d, radius, sigma).map(drop));
+    let laplace = |d, radius, epsilon0| message(LaplaceVector::new(d, radius, epsilon0).map(drop));
+    let (sigma, epsilon0) = ("[0.3, 200] for a device", "[0.01, 100] for a device");
+    for (value, text) in [(0.29, "0.29"), (201.0, "201"), (f64::NAN, "NaN")] {
+        let message = gaussian(3, 1.0, value);
+        assert_eq!(message, format!("sigma {text} is outside {sigma}"));
+    }
+    for (value, text) in [(0.0, "0"), (100.5, "100.5"), (f64::NAN, "NaN")] {
+        let message = laplace(3, 1.0, value);
+        assert_eq!(message, format!("epsilon0 {text} is outside {epsilon0}"));
+    }
+    for refused in [&gaussian as &dyn Fn(usize, f64, f64) -> String, &laplace] {
+        assert_eq!(refused(0, 1.0, 1.0), "dimension 0 is outside [1, 2^30]");
+        let message = refused(3, 0.0, 1.0);
+        assert_eq!(message, "radius 0 is outside [1e-30, 1e30]");
+    }
     let mut report = [0];
     let message = KaryResponse::new(4, 1.0)
         .unwrap()

@@ -1,0 +1,181 @@
+//! Gaussian noise on vectors of l₂ norm at most r, on a grid: integer levels plus normal numbers, sampled exactly and cut to the grid.
+//!
+//! ```text
+//! grid of g = σr/2¹⁶;   X_i = x_i/g, cut towards zero, ΣX_i² ≤ (2¹⁶/σ)² in integers;   report  X_i + ⌊2¹⁶ N_i⌋,   N_i standard normal
+//! decode  (report + 1/2) g;       E‖decoded − x‖² = d σ² r²
+//! ```
+//!
+//! ⌊X + 2¹⁶N⌋ is computed from X + 2¹⁶N, and X never leaves the ball ([`crate::levels`]), so whatever holds of continuous Gaussian noise with this σ on the ball holds of the report: that is what the accountant is told. N is never a floating-point number. Cutting to the grid moves a coordinate by less than g, always towards zero: 2⁻¹⁶ of the noise of one report, and below that of a mean of fewer than 2³² reports. Four bytes a coordinate.
+
+use crate::error::Error;
+use crate::levels::inside;
+use crate::noise;
+use crate::random::Random;
+use crate::sphere::norm;
+use crate::vector::{Ball, Shape, Vectors};
+use crate::wire;
+use shuffledp_accounting::{Domain, Mechanism};
+
+/// Bits of a standard deviation.
+const BITS: u32 = 16;
+/// Bytes of a coordinate.
+const WIDTH: usize = 4;
+
+/// Gaussian noise on every coordinate.
+pub type GaussianVector = Vectors<GaussianNoise>;
+
+/// How it draws and what it stands for.
+#[derive(Clone, Debug)]
+pub struct GaussianNoise {
+    shape: Shape,
+    mechanism: Mechanism,
+    /// 1/g, a little less: what dividing rounds must not lead out of the ball.
+    scale: f64,
+    /// (2¹⁶/σ)², rounded down.
+    most: u64,
+}
+
+impl GaussianVector {
+    /// Vectors of `dimension` coordinates and l₂ norm at most `radius`; the standard deviation of the noise is `sigma`, from 0.3 to 200, in units of the radius.
+    ///
+    /// ```
+    /// use shuffledp_randomizers::{GaussianVector, Randomizer, Secure};
+    /// let randomizer = GaussianVector::new(3, 2.0, 0.5)?;
+    /// let (mut random, mut tally) = (Secure::new()?, randomizer.tally());
+    /// let mut report = vec![0; randomizer.report_length()];
+    /// assert_eq!(report.len(), 12);
+    /// for _ in 0..1000 {
+    ///     randomizer.randomise(&[0.0, 1.6, -1.2], &mut random, &mut report)?;
+    ///     randomizer.add(&report, &mut tally)?;
+    /// }
+    /// let estimate = randomizer.estimate(&tally);
+    /// assert!((estimate.mean[1] - 1.6).abs() < 8.0 * estimate.variance.sqrt());
+    /// # Ok::<(), shuffledp_randomizers::Error>(())
+    /// ```
+    pub fn new(dimension: usize, radius: f64, sigma: f64) -> Result<Self, Error> {
+        let shape = Shape::new(dimension, radius)?;
+        if !(0.3..=200.0).contains(&sigma) {
+            return Err(Error::Parameter {
+                parameter: "sigma",
+                value: sigma.to_string(),
+                allowed: "[0.3, 200] for a device".into(),
+            });
+        }
+        let steps = 2f64.powi(BITS as i32) / sigma;
+        Ok(Self(GaussianNoise {
+            shape,
+            mechanism: Mechanism::gaussian(sigma, Domain::Ball)?,
+            scale: steps / radius * (1.0 - 1e-12),
+            most: (steps * steps * (1.0 - 1e-14)).floor() as u64,
+        }))
+    }
+}
+
+impl GaussianNoise {
+    /// X.
+    fn levels(&self, value: &[f32]) -> impl Iterator<Item = i64> {
+        inside(value, self.scale, self.most, |level| {
+            level.saturating_mul(level)
+        })
+    }
+
+    /// A noisy level as it is sent. Beyond ±2³¹, which is 3e4 standard deviations, it would stay there: the guarantee is the same.
+    fn sent(noisy: i64) -> [u8; WIDTH] {
+        let end = if noisy < 0 { i32::MIN } else { i32::MAX };
+        i32::try_from(noisy).unwrap_or(end).to_le_bytes()
+    }
+
+    /// The middles of the cells that the noise was cut to.
+    fn middles<'a>(&self, report: &'a [u8]) -> Result<impl Iterator<Item = f64> + 'a, Error> {
+        wire::sized(report, self.report_length())?;
+        let cells = report.chunks_exact(WIDTH);
+        Ok(cells.map(|at| f64::from(i32::from_le_bytes([at[0], at[1], at[2], at[3]])) + 0.5))
+    }
+}
+
+impl Ball for GaussianNoise {
+    const SETTLES: bool = true;
+
+    fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn norm(&self, value: &[f32]) -> f64 {
+        norm(value)
+    }
+
+    fn report_length(&self) -> usize {
+        WIDTH * self.shape.dimension
+    }
+
+    fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]) {
+        for (at, level) in report.chunks_exact_mut(WIDTH).zip(self.levels(value)) {
+            at.copy_from_slice(&Self::sent(level + noise::normal(BITS, random)));
+        }
+    }
+
+    fn add(&self, report: &[u8], sums: &mut [f64]) -> Result<(), Error> {
+        for (sum, middle) in sums.iter_mut().zip(self.middles(report)?) {
+            *sum += middle;
+        }
+        Ok(())
+    }
+
+    /// The levels alone: noise for all of them comes when they are settled.
+    fn contribute<R: Random + ?Sized>(
+        &self,
+        value: &[f32],
+        _: &mut R,
+        sums: &mut [f64],
+    ) -> Result<(), Error> {
+        for (sum, level) in sums.iter_mut().zip(self.levels(value)) {
+            *sum += level as f64;
+        }
+        Ok(())
+    }
+
+    /// √m times one normal number is a sum of m: the law is that of m reports but for the grid, which is √m times as coarse and as fine against the noise; mean and variance are the same.
+    fn settle<R: Random + ?Sized>(&self, reports: u64, random: &mut R, sums: &mut [f64]) {
+        let root = (reports as f64).sqrt();
+        for sum in sums {
+            *sum += root * (noise::normal(BITS, random) as f64 + 0.5);
+        }
+    }
+
+    /// √d σr, a little more for the grid.
+    fn length(&self) -> f64 {
+        let one = 2f64.powi(2 * BITS as i32) + 1.0 / 12.0;
+        (self.shape.dimension as f64 * one).sqrt() / self.scale
+    }
+
+    fn decoded(&self, sums: &[f64]) -> Vec<f64> {
+        sums.iter().map(|sum| sum / self.scale).collect()
+    }
+
+    /// The same everywhere.
+    fn variance(&self, _: &[f32]) -> f64 {
+        self.length().powi(2)
+    }
+
+    /// Unbounded: one report may be anything.
+    fn influence(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Not listed: σ/2¹⁶ is a fine grid.
+    fn probability(&self, _: &[f32], _: &[u8]) -> Option<f64> {
+        None
+    }
+
+    /// The density at the middle of the cell, against that of the zero vector: it neither vanishes nor overflows in any dimension.
+    fn likelihood(&self, value: &[f32], report: &[u8]) -> Option<f64> {
+        let middles = self.middles(report).ok()?;
+        let apart = |(middle, level): (f64, i64)| (middle - 0.5 * level as f64) * level as f64;
+        let exponent: f64 = middles.zip(self.levels(value)).map(apart).sum();
+        Some((exponent / 2f64.powi(2 * BITS as i32)).exp())
+    }
+}
