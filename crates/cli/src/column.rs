@@ -1,5 +1,6 @@
-//! One column of a CSV or Parquet file, read row by row.
+//! One column of a CSV or Parquet file, read row by row; or all of them ([`all`]).
 
+pub(crate) mod all;
 mod in_parquet;
 #[cfg(test)]
 mod tests;
@@ -8,7 +9,7 @@ use crate::failure::Failure;
 use in_parquet::{Value, read_parquet};
 use parquet::errors::ParquetError;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Chain, Cursor, Read};
 use std::path::Path;
 
 /// Reads a column as text: `each(row, text)`, rows from 1. Gives the number of rows.
@@ -17,27 +18,7 @@ pub(crate) fn texts(
     column: &str,
     each: &mut dyn FnMut(u64, &str) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
-    let column = Column { path, name: column };
-    match column.open()? {
-        Source::Csv(head, file) => read_csv(column, head, file, |row, cell| {
-            each(row, column.utf8(row, cell)?)
-        }),
-        Source::Parquet(file) => {
-            let mut text = String::new();
-            read_parquet(column, file, false, |row, value| {
-                if let Value::Bytes(bytes) = value {
-                    return each(row, column.utf8(row, bytes)?);
-                }
-                value.write(&mut text);
-                match value {
-                    Value::Single(value) => column.finite(row, f64::from(value), &text)?,
-                    Value::Real(value) => column.finite(row, value, &text)?,
-                    _ => 0.0,
-                };
-                each(row, &text)
-            })
-        }
-    }
+    Column::new(path, column).texts(each)
 }
 
 /// Reads a column as finite numbers: `each(row, number)`, rows from 1. Gives the number of rows.
@@ -46,43 +27,12 @@ pub(crate) fn numbers(
     column: &str,
     each: &mut dyn FnMut(u64, f64) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
-    let column = Column { path, name: column };
-    match column.open()? {
-        Source::Csv(head, file) => read_csv(column, head, file, |row, cell| {
-            let text = column.utf8(row, cell)?;
-            let number = text
-                .trim()
-                .parse()
-                .map_err(|_| column.at(row, &format!("{} is not a number", quoted(text))))?;
-            each(row, column.finite(row, number, text)?)
-        }),
-        Source::Parquet(file) => {
-            let mut text = String::new();
-            read_parquet(column, file, true, |row, value| {
-                let number = match value {
-                    Value::Signed(value) => value as f64,
-                    Value::Unsigned(value) => value as f64,
-                    Value::Single(value) => f64::from(value),
-                    Value::Real(value) => value,
-                    Value::Truth(value) => f64::from(u8::from(value)),
-                    // The nearest number to the exact decimal: a quotient would round twice.
-                    Value::Decimal(..) | Value::Bytes(_) => {
-                        value.write(&mut text);
-                        text.parse().unwrap_or(f64::NAN)
-                    }
-                };
-                if !number.is_finite() {
-                    value.write(&mut text);
-                }
-                each(row, column.finite(row, number, &text)?)
-            })
-        }
-    }
+    Column::new(path, column).numbers(each)
 }
 
 /// Something is wrong with a cell.
 pub(crate) fn refused_cell(path: &Path, column: &str, row: u64, what: &str) -> Failure {
-    Column { path, name: column }.at(row, what)
+    Column::new(path, column).at(row, what)
 }
 
 /// Which column of which file; knows how to say what is wrong with it.
@@ -90,6 +40,18 @@ pub(crate) fn refused_cell(path: &Path, column: &str, row: u64, what: &str) -> F
 struct Column<'a> {
     path: &'a Path,
     name: &'a str,
+    asked: Asked,
+}
+
+/// How a command asks.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// The flag that names the file.
+    file: &'static str,
+    /// The flag that names the column.
+    column: &'static str,
+    /// What is added where text stands in place of numbers.
+    advice: &'static str,
 }
 
 /// An opened file; of a CSV file the first bytes have been read.
@@ -101,7 +63,72 @@ enum Source {
 /// What a Parquet file begins with.
 const MAGIC: &[u8] = b"PAR1";
 
-impl Column<'_> {
+impl<'a> Column<'a> {
+    /// The one column that a command asks for.
+    fn new(path: &'a Path, name: &'a str) -> Self {
+        let asked = Asked {
+            file: "--input",
+            column: "--column",
+            advice: "",
+        };
+        Self { path, name, asked }
+    }
+
+    fn texts(self, each: &mut dyn FnMut(u64, &str) -> Result<(), Failure>) -> Result<u64, Failure> {
+        match self.open()? {
+            Source::Csv(head, file) => read_csv(self, head, file, |row, cell| {
+                each(row, self.utf8(row, cell)?)
+            }),
+            Source::Parquet(file) => {
+                let mut text = String::new();
+                read_parquet(self, file, false, |row, value| {
+                    if let Value::Bytes(bytes) = value {
+                        return each(row, self.utf8(row, bytes)?);
+                    }
+                    value.write(&mut text);
+                    match value {
+                        Value::Single(value) => self.finite(row, f64::from(value), &text)?,
+                        Value::Real(value) => self.finite(row, value, &text)?,
+                        _ => 0.0,
+                    };
+                    each(row, &text)
+                })
+            }
+        }
+    }
+
+    fn numbers(
+        self,
+        each: &mut dyn FnMut(u64, f64) -> Result<(), Failure>,
+    ) -> Result<u64, Failure> {
+        match self.open()? {
+            Source::Csv(head, file) => read_csv(self, head, file, |row, cell| {
+                each(row, self.number(row, cell)?)
+            }),
+            Source::Parquet(file) => {
+                let mut text = String::new();
+                read_parquet(self, file, true, |row, value| {
+                    let number = match value {
+                        Value::Signed(value) => value as f64,
+                        Value::Unsigned(value) => value as f64,
+                        Value::Single(value) => f64::from(value),
+                        Value::Real(value) => value,
+                        Value::Truth(value) => f64::from(u8::from(value)),
+                        // The nearest number to the exact decimal: a quotient would round twice.
+                        Value::Decimal(..) | Value::Bytes(_) => {
+                            value.write(&mut text);
+                            text.parse().unwrap_or(f64::NAN)
+                        }
+                    };
+                    if !number.is_finite() {
+                        value.write(&mut text);
+                    }
+                    each(row, self.finite(row, number, &text)?)
+                })
+            }
+        }
+    }
+
     /// Opens the file; its kind is that of its extension, or else of its first bytes.
     fn open(self) -> Result<Source, Failure> {
         let unreadable = |error| self.unreadable(&error);
@@ -125,7 +152,8 @@ impl Column<'_> {
                 self.path.display()
             ))),
             (false, false) => Err(self.fail(format!(
-                "--input {} is neither a .csv nor a .parquet file",
+                "{} {} is neither a .csv nor a .parquet file",
+                self.asked.file,
                 self.path.display()
             ))),
         }
@@ -138,9 +166,10 @@ impl Column<'_> {
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(only),
             (Some(_), Some(_)) => Err(Failure::words(
-                "--column",
+                self.asked.column,
                 format!(
-                    "--column {}: {} has more than one column of that name",
+                    "{} {}: {} has more than one column of that name",
+                    self.asked.column,
                     self.name,
                     self.path.display()
                 ),
@@ -157,9 +186,19 @@ impl Column<'_> {
                     false => format!("{} and {last}", list.join(", ")),
                 };
                 let allowed = format!("a column of {}, which has {list}", self.path.display());
-                Err(Failure::value("--column", self.name, &allowed))
+                Err(Failure::value(self.asked.column, self.name, &allowed))
             }
         }
+    }
+
+    /// A cell of a CSV file as a number.
+    fn number(self, row: u64, cell: &[u8]) -> Result<f64, Failure> {
+        let text = self.utf8(row, cell)?;
+        let number = text.trim().parse().map_err(|_| {
+            let what = format!("{} is not a number{}", quoted(text), self.asked.advice);
+            self.at(row, &what)
+        })?;
+        self.finite(row, number, text)
     }
 
     /// A cell as text.
@@ -179,14 +218,14 @@ impl Column<'_> {
     }
 
     fn fail(self, message: String) -> Failure {
-        Failure::words("--input", message)
+        Failure::words(self.asked.file, message)
     }
 
     fn unreadable(self, error: &std::io::Error) -> Failure {
         let text = error.to_string();
         let reason = text.split(" (os error").next().unwrap_or_default();
-        let path = self.path.display();
-        self.fail(format!("--input {path} cannot be read: {reason}"))
+        let (flag, path) = (self.asked.file, self.path.display());
+        self.fail(format!("{flag} {path} cannot be read: {reason}"))
     }
 
     /// Something is wrong with a cell.
@@ -251,7 +290,91 @@ fn read_csv(
     file: File,
     mut each: impl FnMut(u64, &[u8]) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
-    let wrong = |row: u64, error: csv::Error| match error.into_kind() {
+    let mut records = Records::new(column, head, file)?;
+    let index = column.find(&records.names)?;
+    let mut line = records.line();
+    while records.next()? {
+        let cell = records.cell(column, index)?;
+        if records.names.len() == 1 {
+            // Empty lines are passed over, but here they are rows without a value.
+            let lines = records.line() - line;
+            line += lines;
+            if lines > 1 && lines > 1 + cell.iter().filter(|&&byte| byte == b'\n').count() as u64 {
+                return Err(column.missing(records.row));
+            }
+        }
+        each(records.row, cell)?;
+    }
+    column.some(records.row)
+}
+
+/// The rows of a CSV file below its header.
+struct Records<'a> {
+    column: Column<'a>,
+    reader: csv::Reader<Lines>,
+    names: Vec<String>,
+    record: csv::ByteRecord,
+    /// The row that was read last, 0 before the first.
+    row: u64,
+}
+
+/// What was read of a file already, the rest, and the end of the last line.
+type Lines = Chain<Chain<Cursor<Vec<u8>>, File>, &'static [u8]>;
+
+impl<'a> Records<'a> {
+    /// Reads the header.
+    fn new(column: Column<'a>, head: Vec<u8>, file: File) -> Result<Self, Failure> {
+        // The last line gets its end, if it has none, so that every record takes up whole lines.
+        let input = Cursor::new(head).chain(file).chain(b"\n".as_slice());
+        let mut reader = csv::ReaderBuilder::new()
+            .buffer_capacity(1 << 16)
+            .from_reader(input);
+        let header = reader
+            .byte_headers()
+            .map_err(|error| wrong(column, 0, error))?;
+        let names: Vec<String> = header
+            .iter()
+            .map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned())
+            .collect();
+        if names.is_empty() {
+            return Err(column.fail(format!("{} is empty", column.path.display())));
+        }
+        Ok(Self {
+            column,
+            reader,
+            names,
+            record: csv::ByteRecord::new(),
+            row: 0,
+        })
+    }
+
+    /// Goes on to the next row, if there is one.
+    fn next(&mut self) -> Result<bool, Failure> {
+        let there = self
+            .reader
+            .read_byte_record(&mut self.record)
+            .map_err(|error| wrong(self.column, self.row + 1, error))?;
+        self.row += u64::from(there);
+        Ok(there)
+    }
+
+    /// A cell of this row; every row has as many as the header.
+    fn cell(&self, column: Column, index: usize) -> Result<&[u8], Failure> {
+        match self.record.get(index) {
+            Some(cell) if !cell.trim_ascii().is_empty() => Ok(cell),
+            _ => Err(column.missing(self.row)),
+        }
+    }
+
+    /// The line that the next row begins on.
+    fn line(&self) -> u64 {
+        self.reader.position().line()
+    }
+}
+
+/// A row that is not one.
+fn wrong(column: Column, row: u64, error: csv::Error) -> Failure {
+    match error.into_kind() {
         csv::ErrorKind::Io(error) => column.unreadable(&error),
         csv::ErrorKind::UnequalLengths {
             expected_len, len, ..
@@ -260,41 +383,5 @@ fn read_csv(
             column.path.display()
         )),
         kind => column.fail(format!("row {row} of {}: {kind:?}", column.path.display())),
-    };
-    // The last line gets its end, if it has none, so that every record takes up whole lines.
-    let input = head.as_slice().chain(file).chain(b"\n".as_slice());
-    let mut reader = csv::ReaderBuilder::new()
-        .buffer_capacity(1 << 16)
-        .from_reader(input);
-    let header = reader.byte_headers().map_err(|error| wrong(0, error))?;
-    let names: Vec<String> = header
-        .iter()
-        .map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned())
-        .collect();
-    if names.is_empty() {
-        return Err(column.fail(format!("{} is empty", column.path.display())));
     }
-    let index = column.find(&names)?;
-    let (mut record, mut rows) = (csv::ByteRecord::new(), 0);
-    let mut line = reader.position().line();
-    while reader
-        .read_byte_record(&mut record)
-        .map_err(|error| wrong(rows + 1, error))?
-    {
-        rows += 1;
-        let cell = &record[index];
-        if cell.trim_ascii().is_empty() {
-            return Err(column.missing(rows));
-        }
-        if names.len() == 1 {
-            // Empty lines are passed over, but here they are rows without a value.
-            let lines = reader.position().line() - line;
-            line += lines;
-            if lines > 1 && lines > 1 + cell.iter().filter(|&&byte| byte == b'\n').count() as u64 {
-                return Err(column.missing(rows));
-            }
-        }
-        each(rows, cell)?;
-    }
-    column.some(rows)
 }

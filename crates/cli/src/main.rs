@@ -15,6 +15,9 @@ mod progress;
 mod reproduce;
 mod series;
 mod simulate;
+#[cfg_attr(not(test), expect(dead_code, reason = "its command comes next"))]
+mod train;
+mod values;
 mod words;
 
 use answer::Format;

@@ -32,6 +32,24 @@ pub(crate) fn whole(flag: &'static str, text: &str) -> Result<u64, Failure> {
     }
 }
 
+/// The ends of a range as a person types it.
+pub(crate) fn range(flag: &'static str, text: &str) -> Result<(f64, f64), Failure> {
+    let wrong = || {
+        Failure::value(
+            flag,
+            text,
+            "two numbers, the lower first and none beyond 1e300, such as 0..120",
+        )
+    };
+    let (low, high) = text.split_once("..").ok_or_else(wrong)?;
+    let (low, high) = (real(flag, low)?, real(flag, high)?);
+    if low < high && low.abs() <= 1e300 && high.abs() <= 1e300 {
+        Ok((low, high))
+    } else {
+        Err(wrong())
+    }
+}
+
 /// Six significant digits, rounded up for an upper bound and down for a lower one; `value` is not negative.
 pub(crate) fn rounded(value: f64, side: Side) -> String {
     rounded_to(DIGITS, value, side)

@@ -634,24 +634,6 @@ fn draw<R: Random>(users: u64, records: u64, random: &mut R) -> Vec<u32> {
     (0..users).map(|_| below(records, random) as u32).collect()
 }
 
-/// The ends of a range as a person types it.
-fn range(text: &str) -> Result<(f64, f64), Failure> {
-    let wrong = || {
-        Failure::value(
-            "--range",
-            text,
-            "two numbers, the lower first and none beyond 1e300, such as 0..120",
-        )
-    };
-    let (low, high) = text.split_once("..").ok_or_else(wrong)?;
-    let (low, high) = (real("--range", low)?, real("--range", high)?);
-    if low < high && low.abs() <= 1e300 && high.abs() <= 1e300 {
-        Ok((low, high))
-    } else {
-        Err(wrong())
-    }
-}
-
 /// Digits after the point that show two or three of the narrowest interval; none where numbers are too large or too small to be written out.
 fn decimals(lines: &[&Line]) -> Option<usize> {
     let width = lines

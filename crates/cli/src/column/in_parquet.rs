@@ -1,4 +1,4 @@
-//! One column of a Parquet file. The only place that knows the Parquet library.
+//! One column of a Parquet file, and the names of all. The only place that knows the Parquet library.
 
 use super::Column;
 use crate::failure::Failure;
@@ -242,6 +242,20 @@ impl PageReader for Pages {
     }
 }
 
+/// The names of all columns.
+pub(super) fn parquet_names(column: Column, file: File) -> Result<Vec<String>, Failure> {
+    let reader = quietly(|| SerializedFileReader::new(file));
+    reader
+        .map(|reader| named(&reader))
+        .map_err(|error| column.damaged(&error))
+}
+
+fn named(reader: &SerializedFileReader<File>) -> Vec<String> {
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let fields = schema.root_schema().get_fields();
+    fields.iter().map(|field| field.name().to_owned()).collect()
+}
+
 /// Reads a Parquet file; text will not do where it `must_be_numbers`.
 pub(super) fn read_parquet(
     column: Column,
@@ -251,14 +265,8 @@ pub(super) fn read_parquet(
 ) -> Result<u64, Failure> {
     let damaged = |error| column.damaged(&error);
     let reader = quietly(|| SerializedFileReader::new(file)).map_err(damaged)?;
+    column.find(&named(&reader))?;
     let schema = reader.metadata().file_metadata().schema_descr();
-    let names: Vec<String> = schema
-        .root_schema()
-        .get_fields()
-        .iter()
-        .map(|field| field.name().to_owned())
-        .collect();
-    column.find(&names)?;
     let (index, leaf) = schema
         .columns()
         .iter()
@@ -274,7 +282,11 @@ pub(super) fn read_parquet(
         ))
     })?;
     if must_be_numbers && matches!(kind, Kind::Text) {
-        let what = format!("holds text ({}), not numbers", leaf.physical_type());
+        let what = format!(
+            "holds text ({}), not numbers{}",
+            leaf.physical_type(),
+            column.asked.advice
+        );
         return Err(column.refused(&what));
     }
     let whole = |signed: i64, unsigned: u64| match kind {

@@ -5,6 +5,7 @@ use crate::column;
 use crate::device::{Category, Device, of_category};
 use crate::failure::Failure;
 use crate::number::grouped;
+use crate::values;
 use crate::words::Randomizer as Named;
 use clap::Args;
 use shuffledp::Unknown;
@@ -180,7 +181,7 @@ impl HistogramArguments {
             return Err(Failure::words("--column", message));
         }
         if listed.is_none() {
-            sort(&mut names, &mut places);
+            values::sort(&mut names, &mut places);
         }
         Ok(Values { names, places })
     }
@@ -188,27 +189,6 @@ impl HistogramArguments {
 
 fn device_mechanism(device: &Category) -> shuffledp::Mechanism {
     of_category!(device, randomizer => randomizer.mechanism().clone())
-}
-
-/// In the order of numbers, if all are; else of letters.
-fn sort(names: &mut [String], places: &mut [u32]) {
-    let numbers: Option<Vec<f64>> = names.iter().map(|name| name.parse().ok()).collect();
-    let mut order: Vec<usize> = (0..names.len()).collect();
-    match numbers {
-        Some(numbers) => order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b])),
-        None => order.sort_by(|&a, &b| names[a].cmp(&names[b])),
-    }
-    let mut moved = vec![0; names.len()];
-    for (new, &old) in order.iter().enumerate() {
-        moved[old] = new as u32;
-    }
-    places
-        .iter_mut()
-        .for_each(|place| *place = moved[*place as usize]);
-    let before = names.to_vec();
-    for (name, old) in names.iter_mut().zip(order) {
-        name.clone_from(&before[old]);
-    }
 }
 
 /// Whole numbers from..to, or words between commas.
@@ -229,18 +209,7 @@ fn list(text: &str) -> Result<Vec<String>, Failure> {
                 "from a lower to a higher whole number, at most 2^20 of them",
             ));
         }
-        // As in a line of a CSV file: a value with a comma stands in quotes.
-        None => {
-            let mut reader = csv::ReaderBuilder::new()
-                .has_headers(false)
-                .trim(csv::Trim::All)
-                .from_reader(text.as_bytes());
-            let mut record = csv::StringRecord::new();
-            match reader.read_record(&mut record) {
-                Ok(true) => record.iter().map(str::to_owned).collect(),
-                _ => Vec::new(),
-            }
-        }
+        None => values::listed(text),
     };
     if names.len() < 2 || names.iter().any(String::is_empty) {
         return Err(wrong("two or more values, such as a,b,c or 0..999"));

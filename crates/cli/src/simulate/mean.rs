@@ -1,8 +1,9 @@
 //! The mean of a column.
 
-use super::{Line, Outcome, RoundArguments, range};
+use super::{Line, Outcome, RoundArguments};
 use crate::device::{Device, of_number};
 use crate::failure::Failure;
+use crate::number::range;
 use crate::words::Randomizer as Named;
 use clap::Args;
 use shuffledp::Unknown;
@@ -29,7 +30,7 @@ pub(super) struct MeanArguments {
 impl MeanArguments {
     pub(super) fn outcome(&self) -> Result<Outcome, Failure> {
         let round = &self.round;
-        let (low, high) = range(&self.range)?;
+        let (low, high) = range("--range", &self.range)?;
         let mut words = round.words.clone();
         if words.randomizer == Named::Ldp {
             words.randomizer = if round.epsilon0()? <= ONE_BIT {

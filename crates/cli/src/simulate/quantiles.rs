@@ -1,8 +1,8 @@
 //! Quantiles of a column.
 
-use super::{Line, Outcome, RoundArguments, range};
+use super::{Line, Outcome, RoundArguments};
 use crate::failure::Failure;
-use crate::number::{plain, real, whole};
+use crate::number::{plain, range, real, whole};
 use clap::Args;
 use shuffledp::protocol::Cumulative;
 use shuffledp::randomizers::{Hierarchy, Randomizer};
@@ -43,7 +43,7 @@ pub(super) struct QuantilesArguments {
 impl QuantilesArguments {
     pub(super) fn outcome(&self) -> Result<Outcome, Failure> {
         let round = &self.round;
-        let (low, high) = range(&self.range)?;
+        let (low, high) = range("--range", &self.range)?;
         let shares = self
             .at
             .split(',')

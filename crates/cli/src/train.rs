@@ -1,0 +1,3 @@
+//! Private training from a file.
+
+mod table;

@@ -1,0 +1,421 @@
+//! What is learnt from, and every table that is refused.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use super::{Loaded, Table};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// A table in a directory of its own; what is said about it calls it by its name.
+struct Scratch {
+    directory: TempDir,
+    name: &'static str,
+    label: &'static str,
+    ranges: Vec<String>,
+    classes: Option<&'static str>,
+    test_share: f64,
+}
+
+fn scratch(name: &'static str, content: impl AsRef<[u8]>, label: &'static str) -> Scratch {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join(name), content).unwrap();
+    Scratch {
+        directory,
+        name,
+        label,
+        ranges: Vec::new(),
+        classes: None,
+        test_share: 0.2,
+    }
+}
+
+fn csv(content: impl AsRef<[u8]>, label: &'static str) -> Scratch {
+    scratch("data.csv", content, label)
+}
+
+impl Scratch {
+    fn ranges(mut self, ranges: &[&str]) -> Self {
+        self.ranges = ranges.iter().map(|&range| range.to_owned()).collect();
+        self
+    }
+
+    fn classes(mut self, classes: &'static str) -> Self {
+        self.classes = Some(classes);
+        self
+    }
+
+    fn test_share(mut self, test_share: f64) -> Self {
+        self.test_share = test_share;
+        self
+    }
+
+    fn load(&self) -> Result<Loaded, String> {
+        let table = Table {
+            path: &self.directory.path().join(self.name),
+            label: self.label,
+            ranges: &self.ranges,
+            classes: self.classes,
+            test_share: self.test_share,
+        };
+        table.dataset().map_err(|failure| {
+            let failure = serde_json::to_value(&failure).unwrap();
+            let message = failure["message"].as_str().unwrap();
+            message.replace(&format!("{}/", self.directory.path().display()), "")
+        })
+    }
+
+    fn refused(&self) -> String {
+        self.load().unwrap_err()
+    }
+}
+
+/// Every example, as its features and the name of its class, those to learn from first.
+fn examples(loaded: &Loaded) -> Vec<(Vec<f32>, String)> {
+    let (train, test) = (loaded.data.train(), loaded.data.test());
+    train
+        .iter()
+        .chain(test.iter())
+        .map(|(image, label)| (image.to_vec(), loaded.classes[usize::from(label)].clone()))
+        .collect()
+}
+
+/// Ten people: how tall, how old, and from where.
+const PEOPLE: &str = "tall,city,old\n\
+    1.5,Oslo,0\n1.6,\"Porto, old\",25\n1.7,Oslo,50\n1.8,Oslo,75\n1.9,Bonn,100\n\
+    1.5,Oslo,10\n1.6,Bonn,20\n1.7,Oslo,30\n1.8,\"Porto, old\",40\n2,Bonn,90\n";
+
+/// The same as Parquet, in groups of five rows.
+fn people_in_parquet() -> Vec<u8> {
+    let schema =
+        "message m { required double tall; required binary city (UTF8); required int32 old; }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
+    let rows: Vec<csv::StringRecord> = csv::Reader::from_reader(PEOPLE.as_bytes())
+        .records()
+        .map(Result::unwrap)
+        .collect();
+    for rows in rows.chunks(5) {
+        let cells = |at: usize| rows.iter().map(move |row| row[at].to_owned());
+        let mut group = file.next_row_group().unwrap();
+        let mut at = 0;
+        while let Some(mut column) = group.next_column().unwrap() {
+            match column.untyped() {
+                ColumnWriter::DoubleColumnWriter(writer) => {
+                    let values: Vec<f64> = cells(at).map(|cell| cell.parse().unwrap()).collect();
+                    writer.write_batch(&values, None, None).unwrap()
+                }
+                ColumnWriter::Int32ColumnWriter(writer) => {
+                    let values: Vec<i32> = cells(at).map(|cell| cell.parse().unwrap()).collect();
+                    writer.write_batch(&values, None, None).unwrap()
+                }
+                ColumnWriter::ByteArrayColumnWriter(writer) => {
+                    let values: Vec<ByteArray> =
+                        cells(at).map(|cell| cell.as_str().into()).collect();
+                    writer.write_batch(&values, None, None).unwrap()
+                }
+                _ => unreachable!(),
+            };
+            column.close().unwrap();
+            at += 1;
+        }
+        group.close().unwrap();
+    }
+    file.into_inner().unwrap()
+}
+
+const RANGES: [&str; 2] = ["tall=1..2", "0..100"];
+
+#[test]
+fn features_from_their_ranges_and_labels_by_name() {
+    let loaded = csv(PEOPLE, "city").ranges(&RANGES).load().unwrap();
+    assert_eq!(loaded.features, ["tall", "old"]);
+    assert_eq!(loaded.classes, ["Bonn", "Oslo", "Porto, old"]);
+    assert!(loaded.classes_occur);
+    assert_eq!(loaded.data.classes(), 3);
+    assert_eq!(
+        (loaded.data.train().len(), loaded.data.test().len()),
+        (8, 2)
+    );
+    let mut found = examples(&loaded);
+    found.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    let expected = [
+        (0.0, -1.0, "Oslo"),
+        (0.0, -0.8, "Oslo"),
+        (0.2, -0.6, "Bonn"),
+        (0.2, -0.5, "Porto, old"),
+        (0.4, -0.4, "Oslo"),
+        (0.4, 0.0, "Oslo"),
+        (0.6, -0.2, "Porto, old"),
+        (0.6, 0.5, "Oslo"),
+        (0.8, 1.0, "Bonn"),
+        (1.0, 0.8, "Bonn"),
+    ];
+    for ((features, class), (tall, old, city)) in found.iter().zip(expected) {
+        assert_eq!(class, city);
+        assert!((features[0] - tall).abs() < 1e-6 && (features[1] - old).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn one_content_one_dataset() {
+    let csv = csv(PEOPLE, "city").ranges(&RANGES).load().unwrap();
+    let parquet = scratch("data.parquet", people_in_parquet(), "city").ranges(&RANGES);
+    let parquet = parquet.load().unwrap();
+    assert_eq!(csv.data, parquet.data);
+    assert_eq!(csv.data.checksum(), parquet.data.checksum());
+    assert_eq!(csv.classes, parquet.classes);
+    assert_eq!(csv.features, parquet.features);
+}
+
+#[test]
+fn what_pyarrow_wrote() {
+    let stored = |name: &'static str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/simulate.in");
+        let table = scratch(name, std::fs::read(folder.join(name)).unwrap(), "city");
+        table.ranges(&["age=0..120", "height=0..250"]).load()
+    };
+    let (csv, parquet) = (stored("people.csv"), stored("people.parquet"));
+    let (csv, parquet) = (csv.unwrap(), parquet.unwrap());
+    assert_eq!(csv.data, parquet.data);
+    assert_eq!((csv.data.train().len(), csv.data.test().len()), (160, 40));
+}
+
+#[test]
+fn any_column_can_be_the_label_and_numbers_are_in_their_order() {
+    let rows: String = (0..40).map(|i| format!("0.5,{}\n", i % 12)).collect();
+    let loaded = csv(format!("x,digit\n{rows}"), "digit").load().unwrap();
+    let expected: Vec<String> = (0..12).map(|digit| digit.to_string()).collect();
+    assert_eq!(loaded.classes, expected);
+}
+
+#[test]
+fn classes_that_are_known_beforehand() {
+    let table = csv(PEOPLE, "city").ranges(&RANGES);
+    let loaded = table.classes("Turin,\"Porto, old\", Oslo,Bonn").load();
+    let loaded = loaded.unwrap();
+    assert_eq!(loaded.classes, ["Turin", "Porto, old", "Oslo", "Bonn"]);
+    assert!(!loaded.classes_occur);
+    assert_eq!(loaded.data.classes(), 4);
+    let by_occurrence = csv(PEOPLE, "city").ranges(&RANGES).load().unwrap();
+    assert_eq!(examples(&loaded), examples(&by_occurrence));
+
+    let refused = |classes| {
+        csv(PEOPLE, "city")
+            .ranges(&RANGES)
+            .classes(classes)
+            .refused()
+    };
+    assert_eq!(
+        refused("Oslo,Bonn"),
+        "row 2 of data.csv, column 'city': 'Porto, old' is not one of the --classes"
+    );
+    for one in ["Oslo", "", "Oslo,,Bonn"] {
+        let said = format!("--classes {one} is not 2 to 256 classes, such as a,b,c");
+        assert_eq!(refused(one), said);
+    }
+    assert_eq!(
+        refused("Oslo,Bonn, Oslo"),
+        "--classes: a class is listed twice"
+    );
+}
+
+#[test]
+fn too_few_labels_and_too_many() {
+    assert_eq!(
+        csv("x,y\n0,a\n1,a\n0,a\n", "y").refused(),
+        "column 'y' of data.csv has one value only: there are two classes or more (--classes)"
+    );
+    let rows: String = (0..300).map(|i| format!("0,{i}\n")).collect();
+    assert_eq!(
+        csv(format!("x,y\n{rows}"), "y").refused(),
+        "row 257 of data.csv, column 'y': more than 256 different labels: a label is one of a few classes"
+    );
+    let rows: String = (0..300).map(|i| format!("0,{}\n", i % 256)).collect();
+    let loaded = csv(format!("x,y\n{rows}"), "y").load().unwrap();
+    assert_eq!(loaded.data.classes(), 256);
+}
+
+#[test]
+fn cells_that_are_not_features() {
+    for (cell, what) in [
+        (
+            "1.01",
+            "row 2 of data.csv, column 'x': 1.01 is outside its range 0..1 (--range)",
+        ),
+        (
+            "-1e-9",
+            "row 2 of data.csv, column 'x': -1e-9 is outside its range 0..1 (--range)",
+        ),
+        (
+            "nan",
+            "row 2 of data.csv, column 'x': 'nan' is not a finite number",
+        ),
+        (
+            "inf",
+            "row 2 of data.csv, column 'x': 'inf' is not a finite number",
+        ),
+        ("", "row 2 of data.csv has no value in column 'x'"),
+        (" ", "row 2 of data.csv has no value in column 'x'"),
+        (
+            "red",
+            "row 2 of data.csv, column 'x': 'red' is not a number: every column but the label is a feature, so encode text as numbers first",
+        ),
+    ] {
+        let content = format!("y,x\na,0.5\nb,{cell}\na,0\nb,1\na,1\n");
+        assert_eq!(csv(content, "y").refused(), what);
+    }
+    assert_eq!(
+        csv("y,x\na,0.5\n,1\n", "y").refused(),
+        "row 2 of data.csv has no value in column 'y'"
+    );
+    assert_eq!(
+        csv("y,x\na,0.5\nb,1,0\n", "y").refused(),
+        "row 2 of data.csv has another number of fields (3) than the header (2)"
+    );
+}
+
+#[test]
+fn text_and_nulls_in_parquet() {
+    let table = scratch("data.parquet", people_in_parquet(), "old").ranges(&["1..2"]);
+    assert_eq!(
+        table.refused(),
+        "column 'city' of data.parquet holds text (BYTE_ARRAY), not numbers: every column but the label is a feature, so encode text as numbers first"
+    );
+    let table = scratch("data.parquet", people_in_parquet(), "city").ranges(&["1..2"]);
+    assert_eq!(
+        table.refused(),
+        "row 1 of data.parquet, column 'old': 0 is outside its range 1..2 (--range)"
+    );
+    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/simulate.in");
+    let nulls = std::fs::read(stored.join("nulls.parquet")).unwrap();
+    assert_eq!(
+        scratch("nulls.parquet", nulls, "city")
+            .ranges(&["0..1000"])
+            .refused(),
+        "row 17 of nulls.parquet has no value in column 'age'"
+    );
+}
+
+#[test]
+fn ranges_that_are_none() {
+    let refused = |ranges: &[&str]| csv(PEOPLE, "city").ranges(ranges).refused();
+    assert_eq!(
+        refused(&["age=0..120"]),
+        "--range age is not a column of data.csv, which has 'tall' and 'old'"
+    );
+    assert_eq!(
+        refused(&["city=0..1"]),
+        "--range city: that is the label, which is not a number"
+    );
+    assert_eq!(
+        refused(&["0..1", "0..2"]),
+        "--range 0..2: every column has a range already"
+    );
+    assert_eq!(
+        refused(&["old=0..1", "old=0..2"]),
+        "--range old=0..2: column 'old' has a range already"
+    );
+    let wrong = "is not two numbers, the lower first and none beyond 1e300, such as 0..120";
+    for range in ["1..1", "2..1", "7", "0..nan", "0..inf"] {
+        assert_eq!(refused(&[range]), format!("--range {range} {wrong}"));
+        let of_one = format!("old={range}");
+        assert_eq!(refused(&[&of_one]), format!("--range {range} {wrong}"));
+    }
+    let table = csv("a=b,y\n7,u\n7,v\n7,u\n", "y").ranges(&["a=b=0..7"]);
+    assert_eq!(table.load().unwrap().features, ["a=b"]);
+}
+
+#[test]
+fn a_range_may_be_wide_or_narrow() {
+    let table = csv("x,y\n-1e300,u\n1e300,v\n0,u\n", "y").ranges(&["-1e300..1e300"]);
+    let mut found: Vec<f32> = examples(&table.load().unwrap())
+        .iter()
+        .map(|(features, _)| features[0])
+        .collect();
+    found.sort_by(f32::total_cmp);
+    assert_eq!(found, [-1.0, 0.0, 1.0]);
+    let table = csv("x,y\n0,u\n5e-324,v\n0,u\n", "y").ranges(&["0..5e-324"]);
+    assert_eq!(table.load().unwrap().data.train().len(), 2);
+}
+
+#[test]
+fn headers_that_cannot_be_used() {
+    assert_eq!(
+        csv("x,y,x\n0,a,0\n", "y").refused(),
+        "data.csv has more than one column 'x'"
+    );
+    assert_eq!(
+        csv("x,y,y\n0,a,0\n", "y").refused(),
+        "--label y: data.csv has more than one column of that name"
+    );
+    assert_eq!(
+        csv("x,y\n0,a\n", "z").refused(),
+        "--label z is not a column of data.csv, which has 'x' and 'y'"
+    );
+    assert_eq!(
+        csv("y\na\nb\n", "y").refused(),
+        "data.csv has no column but the label: there is nothing to learn from"
+    );
+    assert_eq!(csv("x,y\n", "y").refused(), "data.csv has no rows");
+    assert_eq!(csv("", "y").refused(), "data.csv is empty");
+    assert_eq!(
+        scratch("data.txt", "x,y\n", "y").refused(),
+        "--data data.txt is neither a .csv nor a .parquet file"
+    );
+}
+
+#[test]
+fn every_run_keeps_the_same_rows_and_as_many_as_it_is_told() {
+    let rows: String = (0..1000)
+        .map(|i| format!("{i},{}\n", if i % 3 == 0 { "a" } else { "b" }))
+        .collect();
+    let content = format!("x,y\n{rows}");
+    let load = |share: f64| {
+        let table = csv(&content, "y").ranges(&["0..999"]);
+        table.test_share(share).load().unwrap()
+    };
+    for (share, kept) in [(0.2, 200), (0.5, 500), (0.001, 1), (0.999, 999)] {
+        let loaded = load(share);
+        assert_eq!(loaded.data.test().len(), kept);
+        assert_eq!(loaded.data.train().len(), 1000 - kept);
+        assert_eq!(loaded.data, load(share).data);
+        let mut all: Vec<f32> = examples(&loaded).iter().map(|(x, _)| x[0]).collect();
+        all.sort_by(f32::total_cmp);
+        all.dedup();
+        assert_eq!(all.len(), 1000);
+    }
+    // Not the first, not the last: the mean of 200 of 1000 rows is within five deviations, 0.2.
+    let loaded = load(0.2);
+    let kept = loaded.data.test().images();
+    assert!(kept.iter().sum::<f32>().abs() < 0.2 * 200.0);
+    assert!(kept.is_sorted());
+}
+
+#[test]
+fn shares_that_leave_nobody() {
+    for share in [0.0, 1.0, -0.5, f64::NAN, f64::INFINITY] {
+        assert_eq!(
+            csv(PEOPLE, "city").test_share(share).refused(),
+            format!("--test-share {share} is not above 0 and below 1")
+        );
+    }
+    let refused = |share| {
+        csv(PEOPLE, "city")
+            .ranges(&RANGES)
+            .test_share(share)
+            .refused()
+    };
+    assert_eq!(
+        refused(0.04),
+        "--test-share 0.04 of the 10 rows of data.csv leaves none to test with"
+    );
+    assert_eq!(
+        refused(0.96),
+        "--test-share 0.96 of the 10 rows of data.csv leaves none to learn from"
+    );
+}
