@@ -179,6 +179,52 @@ impl From<shuffledp::randomizers::Error> for Failure {
     }
 }
 
+impl From<shuffledp::learning::Error> for Failure {
+    fn from(error: shuffledp::learning::Error) -> Self {
+        use shuffledp::learning::Error;
+        let message = error.to_string();
+        match error {
+            Error::Accounting(error) => error.into(),
+            Error::Randomizer(error) => error.into(),
+            Error::Parameter {
+                parameter,
+                value,
+                allowed,
+            } => {
+                let flag = match parameter {
+                    "hidden" => "--hidden",
+                    "rate" => "--rate",
+                    "rounds" => "--rounds",
+                    "momentum" => "--momentum",
+                    "radius" => "--radius",
+                    "blocks" => "--blocks",
+                    "batch" => "--sample",
+                    "validation" => "--validation",
+                    "delta" => "--delta",
+                    // Of the model, for this data.
+                    _ => return Self::words("--model", format!("--model: {message}")),
+                };
+                Self {
+                    flag: Some(flag),
+                    message: format!("{flag} {value} is outside {allowed}"),
+                    value: Some(value),
+                    allowed: Some(allowed),
+                    code: BAD_INPUT,
+                }
+            }
+            Error::Missing { .. }
+            | Error::Unreadable { .. }
+            | Error::Packed { .. }
+            | Error::Content { .. }
+            | Error::Examples { .. } => Self::words("--data", format!("--data: {message}")),
+            Error::Checkpoint { .. } => Self::words("--resume", format!("--resume: {message}")),
+            Error::NoLocalPrice { .. } => Self::words("--randomizer", message),
+            Error::Attendance(_) => Self::words("--check-in", message),
+            _ => Self::incomplete(message),
+        }
+    }
+}
+
 impl From<shuffledp::protocol::audit::Error> for Failure {
     fn from(error: shuffledp::protocol::audit::Error) -> Self {
         use shuffledp::protocol::audit::Error;

@@ -15,7 +15,6 @@ mod progress;
 mod reproduce;
 mod series;
 mod simulate;
-#[cfg_attr(not(test), expect(dead_code, reason = "its command comes next"))]
 mod train;
 mod values;
 mod words;
@@ -79,6 +78,11 @@ enum Ask {
         after_help = "Example:\n  shuffledp audit --randomizer krr --k 10 --epsilon0 1 --users 100\n\nThe exit code is 3 if the attack went beyond the upper bound."
     )]
     Audit(audit::AuditArguments),
+    /// Private learning: gradients of examples that stay with their owners, with the budget as it is spent
+    #[command(
+        after_help = "Examples:\n  shuffledp train --demo\n  shuffledp train --data mnist --epsilon0 1.5 --sample 10000 --target-epsilon 0.25 --out run\n  shuffledp train --resume run"
+    )]
+    Train(Box<train::TrainArguments>),
     /// Completions for a shell, on standard output
     #[command(after_help = "Example:\n  shuffledp completions bash > shuffledp.bash")]
     Completions {
@@ -187,6 +191,7 @@ impl Ask {
             Self::Curve(arguments) => arguments.words.format,
             Self::Simulate(arguments) => arguments.format(),
             Self::Audit(arguments) => arguments.words.format,
+            Self::Train(arguments) => arguments.format,
             Self::Reproduce(_) | Self::Completions { .. } => Format::Table,
         }
     }
@@ -248,6 +253,7 @@ impl Ask {
             Self::Curve(arguments) => arguments.text()?,
             Self::Reproduce(arguments) => arguments.text()?,
             Self::Simulate(arguments) => arguments.text()?,
+            Self::Train(arguments) => arguments.text()?,
             Self::Audit(arguments) => return arguments.text(),
             Self::Completions { shell } => {
                 let mut script = Vec::new();

@@ -1,3 +1,578 @@
-//! Private training from a file.
+//! `shuffledp train`: private learning on examples that stay with their owners, with the budget as it is spent.
 
+mod folder;
+mod run;
+mod setup;
 mod table;
+
+use crate::answer::Format;
+use crate::failure::Failure;
+use crate::number::{grouped, plain, rounded, whole};
+use crate::plot::{Axis, Kind, Picture};
+use crate::series::{Look, Series, Sheet};
+use clap::{Args, ValueEnum};
+use folder::Folder;
+use run::{Outcome, Point, Price};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use shuffledp::Side;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// How people are asked, and whom they trust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AlgorithmName {
+    /// A sample of the users each round, through the shuffler
+    CldpSgd,
+    /// Each user by its own coin, through the shuffler
+    CheckIn,
+    /// Blocks of examples in a random order, each a step: the unit of privacy is a block
+    Blocks,
+    /// The reports of cldp-sgd with nobody to shuffle them
+    Local,
+    /// A trusted server holds the data and adds the noise
+    Central,
+    /// No protection
+    None,
+}
+
+/// What protects a gradient on its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Protection {
+    /// A random direction and one bit, l2
+    #[value(name = "r-2")]
+    R2,
+    /// One Hadamard measurement and one bit, l1
+    #[value(name = "r-1")]
+    R1,
+    /// One coordinate and one bit, l-infinity
+    RInf,
+    /// A direction that leans to the gradient, l2
+    PrivUnit,
+    /// Gaussian noise on every coordinate, l2
+    Gaussian,
+    /// Laplace noise on every coordinate, l1
+    Laplace,
+}
+
+/// What is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ModelName {
+    /// Logistic regression
+    Logistic,
+    /// One hidden layer
+    Mlp,
+    /// The papers' network with disjoint pooling: 13,722 parameters on 28x28 pixels
+    Cnn,
+    /// The papers' network with overlapping pooling: 26,010 parameters
+    CnnOverlapping,
+}
+
+/// What a model sees of an example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Features {
+    /// The numbers of the example
+    Plain,
+    /// 128 oriented gradients of the picture
+    OrientedGradients,
+}
+
+/// What follows a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ActivationName {
+    Tanh,
+    Relu,
+}
+
+/// What the server does with a mean gradient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OptimizerName {
+    /// Gradient descent with momentum
+    Sgd,
+    /// Adam
+    Adam,
+}
+
+/// How the rate changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ScheduleName {
+    /// Not at all
+    Constant,
+    /// To 0 along a cosine, over the planned rounds
+    Cosine,
+    /// As one over the root of the round
+    Root,
+}
+
+impl AlgorithmName {
+    fn name(self) -> &'static str {
+        match self {
+            Self::CldpSgd => "cldp-sgd",
+            Self::CheckIn => "check-in",
+            Self::Blocks => "blocks",
+            Self::Local => "local",
+            Self::Central => "central",
+            Self::None => "none",
+        }
+    }
+}
+
+impl Protection {
+    fn name(self) -> &'static str {
+        match self {
+            Self::R2 => "r-2",
+            Self::R1 => "r-1",
+            Self::RInf => "r-inf",
+            Self::PrivUnit => "priv-unit",
+            Self::Gaussian => "gaussian",
+            Self::Laplace => "laplace",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::R2 => "R_2",
+            Self::R1 => "R_1",
+            Self::RInf => "R_inf",
+            Self::PrivUnit => "PrivUnit",
+            Self::Gaussian => "Gaussian noise",
+            Self::Laplace => "Laplace noise",
+        }
+    }
+}
+
+impl ModelName {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Logistic => "Logistic regression",
+            Self::Mlp => "A network of one hidden layer",
+            Self::Cnn => "The convolutional network with disjoint pooling",
+            Self::CnnOverlapping => "The convolutional network with overlapping pooling",
+        }
+    }
+}
+
+/// What is learnt from what, by whom and how: all that a run depends on.
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrainWords {
+    /// A folder with MNIST's, Fashion-MNIST's or CIFAR-10's files, or a CSV or Parquet table: one example a user
+    #[arg(long, value_name = "PATH", help_heading = "Data")]
+    pub(crate) data: Option<PathBuf>,
+    /// Learn from a synthetic set, made here
+    #[arg(long, conflicts_with = "data", help_heading = "Data")]
+    pub(crate) demo: bool,
+    /// The column of a table to be learnt; every other column is a number
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub(crate) label: Option<String>,
+    /// Where the numbers of a table lie, known beforehand: lo..hi, or name=lo..hi for one column [default: 0..1]
+    #[arg(
+        long,
+        value_name = "RANGE",
+        allow_hyphen_values = true,
+        help_heading = "Data"
+    )]
+    pub(crate) range: Vec<String>,
+    /// The classes of a table, known beforehand, between commas
+    #[arg(long, value_name = "LIST", help_heading = "Data")]
+    pub(crate) classes: Option<String>,
+    /// The share of a table's rows to be judged by [default: 0.2]
+    #[arg(
+        long,
+        value_name = "F",
+        allow_hyphen_values = true,
+        help_heading = "Data"
+    )]
+    pub(crate) test_share: Option<String>,
+    /// Hold this share of the training examples out, and judge by them instead of the test examples
+    #[arg(
+        long,
+        value_name = "F",
+        allow_hyphen_values = true,
+        help_heading = "Data"
+    )]
+    pub(crate) validation: Option<String>,
+    /// What the model sees [default: oriented-gradients for logistic regression on pictures, else plain]
+    #[arg(long, value_enum, help_heading = "Model")]
+    pub(crate) features: Option<Features>,
+    /// What is trained
+    #[arg(long, value_enum, default_value = "logistic", help_heading = "Model")]
+    pub(crate) model: ModelName,
+    /// Numbers in the hidden layer of mlp [default: 32]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_hyphen_values = true,
+        help_heading = "Model"
+    )]
+    pub(crate) hidden: Option<String>,
+    /// What follows a hidden layer
+    #[arg(long, value_enum, default_value = "tanh", help_heading = "Model")]
+    pub(crate) activation: ActivationName,
+    /// How people are asked, and whom they trust
+    #[arg(
+        long,
+        value_enum,
+        default_value = "cldp-sgd",
+        help_heading = "Mechanism"
+    )]
+    pub(crate) algorithm: AlgorithmName,
+    /// What protects a gradient [default: r-2; laplace for blocks]
+    #[arg(long, value_enum, help_heading = "Mechanism")]
+    pub(crate) randomizer: Option<Protection>,
+    /// Local guarantee of one report
+    #[arg(
+        long,
+        value_name = "E0",
+        allow_hyphen_values = true,
+        help_heading = "Mechanism"
+    )]
+    pub(crate) epsilon0: Option<String>,
+    /// Gaussian noise in units of --clip, for gaussian and central
+    #[arg(
+        long,
+        value_name = "S",
+        allow_hyphen_values = true,
+        help_heading = "Mechanism"
+    )]
+    pub(crate) sigma: Option<String>,
+    /// The norm that gradients are clipped to, the randomizer's norm [default: 1; none for none]
+    #[arg(
+        long,
+        value_name = "C",
+        allow_hyphen_values = true,
+        help_heading = "Mechanism"
+    )]
+    pub(crate) clip: Option<String>,
+    /// Users sampled each round, for cldp-sgd, local and none [default: all]
+    #[arg(
+        long,
+        value_name = "M",
+        allow_hyphen_values = true,
+        help_heading = "Mechanism"
+    )]
+    pub(crate) sample: Option<String>,
+    /// Probability that a user takes part in a round, for check-in
+    #[arg(
+        long,
+        value_name = "G",
+        allow_hyphen_values = true,
+        help_heading = "Mechanism"
+    )]
+    pub(crate) check_in: Option<String>,
+    /// Number of blocks, for blocks
+    #[arg(
+        long,
+        value_name = "B",
+        allow_hyphen_values = true,
+        help_heading = "Mechanism"
+    )]
+    pub(crate) blocks: Option<String>,
+    /// Batches of an epoch, for central [default: 100]
+    #[arg(
+        long,
+        value_name = "K",
+        allow_hyphen_values = true,
+        help_heading = "Mechanism"
+    )]
+    pub(crate) batches: Option<String>,
+    /// Add reports where they are drawn instead of shuffling them: the sum has the same law
+    #[arg(long, help_heading = "Mechanism")]
+    pub(crate) fast: bool,
+    /// Rounds; epochs for blocks and central [default: 100, or as many as --target-epsilon allows, at most 10,000]
+    #[arg(
+        long,
+        value_name = "T",
+        allow_hyphen_values = true,
+        help_heading = "Learning"
+    )]
+    pub(crate) rounds: Option<String>,
+    /// Learning rate of the first round [default: 0.1]
+    #[arg(
+        long,
+        value_name = "R",
+        allow_hyphen_values = true,
+        help_heading = "Learning"
+    )]
+    pub(crate) rate: Option<String>,
+    /// How the rate changes
+    #[arg(long, value_enum, default_value = "cosine", help_heading = "Learning")]
+    pub(crate) schedule: ScheduleName,
+    /// What the server does with a mean gradient
+    #[arg(long, value_enum, default_value = "sgd", help_heading = "Learning")]
+    pub(crate) optimizer: OptimizerName,
+    /// Momentum of sgd [default: 0.9]
+    #[arg(
+        long,
+        value_name = "B",
+        allow_hyphen_values = true,
+        help_heading = "Learning"
+    )]
+    pub(crate) momentum: Option<String>,
+    /// Keep the parameters within this distance of the start
+    #[arg(
+        long,
+        value_name = "R",
+        allow_hyphen_values = true,
+        help_heading = "Learning"
+    )]
+    pub(crate) radius: Option<String>,
+    /// Stop before the round that would take the certified epsilon above this
+    #[arg(
+        long,
+        value_name = "E",
+        allow_hyphen_values = true,
+        help_heading = "Question"
+    )]
+    pub(crate) target_epsilon: Option<String>,
+    /// Central delta, in [1e-300, 1)
+    #[arg(
+        long,
+        value_name = "D",
+        default_value = "1e-5",
+        allow_hyphen_values = true,
+        help_heading = "Question"
+    )]
+    pub(crate) delta: String,
+    /// Rounds between two looks at accuracy and epsilon [default: a twentieth of all]
+    #[arg(
+        long,
+        value_name = "K",
+        allow_hyphen_values = true,
+        help_heading = "Output"
+    )]
+    pub(crate) every: Option<String>,
+    /// Simulate: the same seed gives the same run, and protects nobody [default: the operating system's randomness]
+    #[arg(
+        long,
+        value_name = "S",
+        allow_hyphen_values = true,
+        help_heading = "Output"
+    )]
+    pub(crate) seed: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct TrainArguments {
+    #[command(flatten)]
+    words: TrainWords,
+    /// A new folder for the run: record.json, rounds.csv, accuracy.svg, and a checkpoint to go on from
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+    /// Go on with the run of this folder; its record has all other words
+    #[arg(long, value_name = "DIR", exclusive = true, help_heading = "Output")]
+    resume: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub(crate) format: Format,
+}
+
+impl TrainArguments {
+    /// Runs, printing as it goes where people read, and gives what is left to print.
+    pub(crate) fn text(&self) -> Result<String, Failure> {
+        let (words, folder) = match (&self.resume, &self.out) {
+            (Some(path), _) => {
+                let folder = Folder::open(path)?;
+                (folder.words()?, Some(folder))
+            }
+            (None, out) => (
+                self.words.clone().with_demonstration(),
+                out.as_ref().map(|path| Folder::new(path)).transpose()?,
+            ),
+        };
+        let setup = words.setup()?;
+        let people = self.format == Format::Table;
+        if people {
+            say(&format!("{}\n", setup.about.join("\n")))?;
+        }
+        let mut header = true;
+        let mut look = |point: &Point, planned: &str| -> Result<(), Failure> {
+            if !people {
+                return Ok(());
+            }
+            if header {
+                say(&format!("{planned}\n\n{}", Point::HEADER))?;
+                header = false;
+            }
+            say(&point.line())
+        };
+        let outcome = run::run(&words, &setup, folder.as_ref(), &mut look)?;
+        if let Some(folder) = &folder {
+            folder.finish(&outcome, &picture(&outcome, &setup.about[0])?)?;
+        }
+        Ok(match self.format {
+            Format::Table => {
+                let mut lines = vec![String::new()];
+                lines.extend(outcome.summary(&words, &setup)?);
+                if let Some(folder) = &folder {
+                    lines.push(format!("The run is in {}.", folder.display()));
+                }
+                lines.join("\n") + "\n"
+            }
+            Format::Json => {
+                let record = json!({"words": words, "about": setup.about, "notes": setup.notes, "delta": setup.delta, "result": outcome.json()});
+                format!("{record}\n")
+            }
+            Format::Csv => run::csv(&outcome.points),
+        })
+    }
+}
+
+impl TrainWords {
+    /// A demonstration has its own answers where nothing is said.
+    fn with_demonstration(mut self) -> Self {
+        if self.demo {
+            let fill = |word: &mut Option<String>, text: &str| {
+                word.get_or_insert_with(|| text.to_owned());
+            };
+            let plain = matches!(self.algorithm, AlgorithmName::None | AlgorithmName::Central);
+            if !plain && self.randomizer != Some(Protection::Gaussian) {
+                fill(&mut self.epsilon0, "3");
+            }
+            if self.algorithm == AlgorithmName::CldpSgd {
+                fill(&mut self.sample, "4000");
+            }
+            if self.target_epsilon.is_none() {
+                fill(&mut self.rounds, "60");
+            }
+            fill(&mut self.rate, "0.3");
+            self.features.get_or_insert(Features::Plain);
+        }
+        self
+    }
+}
+
+/// A line for whoever watches.
+fn say(line: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        // Nobody watches any more: the run goes on.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(Failure::unwritten(&error)),
+    }
+}
+
+impl Point {
+    const HEADER: &str = "   round   reports   accuracy   epsilon, upper       lower\n ──────────────────────────────────────────────────────────";
+
+    /// One line of the table that grows.
+    fn line(&self) -> String {
+        let accuracy = self
+            .accuracy
+            .map_or(String::new(), |share| format!("{share:.4}"));
+        let (upper, lower) = match self.price {
+            Price::Spent(upper, lower) => {
+                (rounded(upper, Side::Upper), rounded(lower, Side::Lower))
+            }
+            Price::Unprovable => ("none".to_owned(), "?".to_owned()),
+            Price::Unasked | Price::Unprotected => ("-".to_owned(), "-".to_owned()),
+        };
+        format!(
+            "{:>8}{:>10}{accuracy:>11}{upper:>17}{lower:>12}",
+            grouped(self.round),
+            grouped(self.reports),
+        )
+    }
+}
+
+impl Outcome {
+    /// What came out, in sentences.
+    fn summary(&self, words: &TrainWords, setup: &setup::Setup) -> Result<Vec<String>, Failure> {
+        let mut lines = Vec::new();
+        let judged = match &words.validation {
+            Some(_) => "held-out",
+            None => "test",
+        };
+        if let Some(last) = self.points.last() {
+            let accuracy = last.accuracy.unwrap_or(f64::NAN);
+            lines.push(format!(
+                "After {} rounds: accuracy {accuracy:.4} on {} {judged} examples.",
+                grouped(last.round),
+                grouped(setup.data.test().len() as u64),
+            ));
+            lines.push(match (&self.spent, last.price) {
+                (Some(spent), _) => {
+                    let (upper, lower) = (&spent.upper, &spent.lower);
+                    let below = match rounded(lower.value.value(), Side::Lower) {
+                        zero if zero == "0" => "nothing above 0 is ruled out".to_owned(),
+                        least => format!("no proof can get below {least}"),
+                    };
+                    format!(
+                        "Privacy: all rounds together are ({}, {})-differentially private when {}\n({}, {}); {below}.",
+                        rounded(upper.value.value(), Side::Upper),
+                        plain(setup.delta.value()),
+                        setup.adjacency,
+                        upper.standing,
+                        upper.method,
+                    )
+                }
+                (None, Price::Unprovable) => format!(
+                    "Privacy: no finite epsilon can be proved for these rounds at delta = {}.",
+                    plain(setup.delta.value())
+                ),
+                (None, _) => "Privacy: none.".to_owned(),
+            });
+        }
+        match self.refused() {
+            0 => {}
+            some => lines.push(format!(
+                "{} gradients were not finite and refused; zero vectors were sent in their place.",
+                grouped(some)
+            )),
+        }
+        lines.extend(setup.notes.iter().cloned());
+        if let Some(seed) = &words.seed {
+            let seed = whole("--seed", seed)?;
+            lines.push(format!(
+                "A simulation from seed {seed}: its randomness protects nobody."
+            ));
+        }
+        Ok(lines)
+    }
+}
+
+/// Accuracy over the certified epsilon; over rounds where there is none.
+fn picture(outcome: &Outcome, subtitle: &str) -> Result<Vec<u8>, Failure> {
+    let looked: Vec<&Point> = outcome.looks().collect();
+    let spent = |point: &&Point| match point.price {
+        Price::Spent(upper, _) => Some(upper),
+        _ => None,
+    };
+    let priced = looked.iter().all(|point| spent(point).is_some());
+    let at = looked.iter().map(|point| match spent(point) {
+        Some(upper) if priced => upper,
+        _ => point.round as f64,
+    });
+    let sheet = Sheet {
+        over: if priced { "epsilon" } else { "round" }.to_owned(),
+        at: at.collect(),
+        series: vec![Series {
+            name: "accuracy".to_owned(),
+            side: Side::Upper,
+            standing: None,
+            look: Look::Line,
+            values: looked.iter().map(|point| point.accuracy).collect(),
+        }],
+    };
+    let picture = Picture {
+        title: if priced {
+            "Accuracy as the budget is spent"
+        } else {
+            "Accuracy by round"
+        }
+        .to_owned(),
+        subtitle: subtitle.lines().next().unwrap_or_default().to_owned(),
+        x: Axis::linear(if priced { "certified ε" } else { "round" }),
+        y: Axis::linear("accuracy"),
+        within: (f64::NEG_INFINITY, f64::INFINITY),
+    };
+    picture.draw(&sheet, Kind::Svg)
+}

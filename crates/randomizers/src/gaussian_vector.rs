@@ -114,7 +114,7 @@ impl Ball for GaussianNoise {
 
     fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]) {
         for (at, level) in report.chunks_exact_mut(WIDTH).zip(self.levels(value)) {
-            at.copy_from_slice(&Self::sent(level + noise::normal(BITS, random)));
+            at.copy_from_slice(&Self::sent(level + noise::quick_normal(BITS, random)));
         }
     }
 
@@ -142,7 +142,7 @@ impl Ball for GaussianNoise {
     fn settle<R: Random + ?Sized>(&self, reports: u64, random: &mut R, sums: &mut [f64]) {
         let root = (reports as f64).sqrt();
         for sum in sums {
-            *sum += root * (noise::normal(BITS, random) as f64 + 0.5);
+            *sum += root * (noise::quick_normal(BITS, random) as f64 + 0.5);
         }
     }
 
@@ -177,5 +177,42 @@ impl Ball for GaussianNoise {
         let apart = |(middle, level): (f64, i64)| (middle - 0.5 * level as f64) * level as f64;
         let exponent: f64 = middles.zip(self.levels(value)).map(apart).sum();
         Some((exponent / 2f64.powi(2 * BITS as i32)).exp())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GaussianNoise, GaussianVector};
+    use crate::random::{Random, Simulated};
+    use crate::randomizer::Randomizer;
+
+    #[test]
+    fn levels_are_within_the_ball_that_the_accountant_is_told_of() {
+        // (2¹⁶/σ)² is 2³⁴: no rounding in what it is compared with.
+        let randomizer = GaussianVector::new(2, 1.0, 0.5).unwrap();
+        assert!(randomizer.0.most < 1 << 34 && randomizer.0.most > (1 << 34) - 1000);
+        let mut random = Simulated::new(11, 0);
+        let mut moved = 0;
+        for _ in 0..20_000 {
+            let angle = random.word() as f64 / 2f64.powi(61);
+            let value = [angle.cos(), angle.sin()].map(|x| (x * (1.0 + 9e-7)) as f32);
+            randomizer.check(&value).unwrap();
+            let square = |levels: &mut dyn Iterator<Item = i64>| -> i64 {
+                levels.map(|level| level * level).sum()
+            };
+            let own = square(&mut randomizer.0.levels(&value));
+            assert!(own <= 1 << 34, "{value:?}");
+            let cut = value.map(|x| (f64::from(x) * randomizer.0.scale) as i64);
+            moved += u32::from(square(&mut cut.into_iter()) > 1 << 34);
+        }
+        // Not only because cutting to the grid would do.
+        assert!(moved > 100, "{moved}");
+    }
+
+    #[test]
+    fn what_four_bytes_cannot_hold_stays_at_the_end() {
+        for (noisy, end) in [(1 << 40, i32::MAX), (-1 << 40, i32::MIN), (-7, -7)] {
+            assert_eq!(GaussianNoise::sent(noisy), end.to_le_bytes());
+        }
     }
 }

@@ -104,7 +104,7 @@ mod tests {
                 .map(|_| {
                     let size = 2f64.powi(-((random.word() % (1 + case % 140)) as i32));
                     let part = random.word() as f64 / 2f64.powi(64);
-                    if random.word() % 2 == 0 {
+                    if random.word() >> 63 == 0 {
                         size * part
                     } else {
                         -size * part

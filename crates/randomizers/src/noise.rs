@@ -6,6 +6,7 @@
 //! two-sided           a sign and a geometric, minus zero drawn again:  P[z] ∝ e^{−|z|s/t}
 //! discrete Gaussian   a two-sided geometric, kept with probability e^{−(|Y| − s²/t)²/(2s²)}                                  (Algorithm 3)
 //! normal              k + x with integer k, fraction x in 64 bits, a sign: Karney's Algorithm N                             (Karney 2016)
+//! quick normal        the same with k < 9 and the sign from one word, by a table of 127 bits
 //! ```
 
 use crate::coin::below;
@@ -80,25 +81,29 @@ pub(crate) fn discrete_gaussian<R: Random + ?Sized>(scale: u64, random: &mut R) 
 
 /// ⌊2^bits · N⌋ of a standard normal N.
 pub(crate) fn normal<R: Random + ?Sized>(bits: u32, random: &mut R) -> i64 {
-    let (whole, fraction) = loop {
-        // k with probability ∝ e^{−k/2}, kept with e^{−k(k−1)/2}.
-        let mut k = 0u64;
-        while exp_coin(1, 2, random) {
-            k += 1;
-        }
-        let pairs = k * k.saturating_sub(1);
-        if !(0..pairs).all(|_| exp_coin(1, 2, random)) {
-            continue;
-        }
-        let x = random.word();
-        // e^{−x(2k+x)/2}, as k + 1 coins of e^{−x(2k+x)/(2k+2)}.
-        if (0..=k).all(|_| fraction_coin(k, x, random)) {
-            break (k, x);
+    let size = loop {
+        let k = whole_from(0, random);
+        if let Some(size) = with_fraction(k, bits, random) {
+            break size;
         }
     };
-    let size = (whole << bits) + (fraction >> (64 - bits));
-    // N and −N are alike, and ⌊−y⌋ = −1 − ⌊y⌋ for y that is no integer.
-    if random.word() >> 63 == 1 {
+    signed(size, random.word() >> 63 == 1)
+}
+
+/// The same law from a quarter of the randomness: for vectors, which need thousands.
+pub(crate) fn quick_normal<R: Random + ?Sized>(bits: u32, random: &mut R) -> i64 {
+    loop {
+        let word = random.word();
+        let k = quick_whole(word >> 1, random);
+        if let Some(size) = with_fraction(k, bits, random) {
+            return signed(size, word & 1 == 1);
+        }
+    }
+}
+
+/// N and −N are alike, and ⌊−y⌋ = −1 − ⌊y⌋ for y that is no integer.
+fn signed(size: u64, negative: bool) -> i64 {
+    if negative {
         -1 - size as i64
     } else {
         size as i64
@@ -115,7 +120,55 @@ pub(crate) fn normal<R: Random + ?Sized>(bits: u32, random: &mut R) -> i64 {
 /// ```
 pub fn standard_normal<R: Random + ?Sized>(random: &mut R) -> f64 {
     const BITS: u32 = 40;
-    (normal(BITS, random) as f64 + 0.5) / (1u64 << BITS) as f64
+    (quick_normal(BITS, random) as f64 + 0.5) / (1u64 << BITS) as f64
+}
+
+/// k ≥ first with probability ∝ e^{−k²/2}: j = k − first with e^{−j(first + 1/2)}, kept with e^{−j(j−1)/2}.
+fn whole_from<R: Random + ?Sized>(first: u64, random: &mut R) -> u64 {
+    loop {
+        let mut j = 0u64;
+        while exp_coin(2 * first + 1, 2, random) {
+            j += 1;
+        }
+        let pairs = j * j.saturating_sub(1);
+        if (0..pairs).all(|_| exp_coin(1, 2, random)) {
+            return first + j;
+        }
+    }
+}
+
+/// ⌊2¹²⁷ Σ_{j≤k} e^{−j²/2} / Σ_j e^{−j²/2}⌋, by arithmetic of 400 bits: beginning, and the 64 bits after it.
+const WHOLE: [(u64, u64); 9] = [
+    (0x4901_2d8c_a416_7395, 0xea01_20ff_1ec2_81f0),
+    (0x7548_bcc2_a3d0_77c9, 0xeaae_a7fc_d5c2_10a4),
+    (0x7f2a_0ae3_74ed_25d7, 0x755d_59ce_2b6a_0cdf),
+    (0x7ff9_a919_8cc8_4608, 0xec9b_de81_c93e_1784),
+    (0x7fff_ee18_dc77_aca1, 0x2446_21fa_10cd_2474),
+    (0x7fff_ffed_516b_91a2, 0x7836_aba7_92f1_3751),
+    (0x7fff_ffff_f8d1_06d2, 0x1397_1c92_3cd8_71eb),
+    (0x7fff_ffff_fffe_fbb6, 0x2564_eb77_8cb3_3a39),
+    (0x7fff_ffff_ffff_fff2, 0x71a0_f0d8_7a3b_249b),
+];
+
+/// k ≥ 0 with probability ∝ e^{−k²/2}, from 63 bits; of those after them, only where the first are a tie.
+#[inline]
+fn quick_whole<R: Random + ?Sized>(first: u64, random: &mut R) -> u64 {
+    let mut rest = None;
+    for (k, (high, low)) in (0..).zip(WHOLE) {
+        if first < high || first == high && *rest.get_or_insert_with(|| random.word()) < low {
+            return k;
+        }
+    }
+    whole_from(WHOLE.len() as u64, random)
+}
+
+/// ⌊2^bits (k + x)⌋ of a fraction x, kept with probability e^{−x(2k+x)/2}: k + 1 coins of e^{−x(2k+x)/(2k+2)}.
+#[inline]
+fn with_fraction<R: Random + ?Sized>(k: u64, bits: u32, random: &mut R) -> Option<u64> {
+    let x = random.word();
+    (0..=k)
+        .all(|_| fraction_coin(k, x, random))
+        .then(|| (k << bits) + (x >> (64 - bits)))
 }
 
 /// Heads with probability e^{−x(2k+x)/(2k+2)}, x a fraction of 2⁶⁴: falling runs of uniform numbers below x (Karney's Algorithm B).
@@ -145,7 +198,7 @@ fn fraction_coin<R: Random + ?Sized>(k: u64, x: u64, random: &mut R) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{exp_coin, normal, two_sided};
+    use super::{WHOLE, exp_coin, normal, quick_normal, quick_whole, two_sided, whole_from};
     use crate::random::Simulated;
 
     #[test]
@@ -184,11 +237,16 @@ mod tests {
 
     #[test]
     fn normal_noise_has_its_law() {
+        normal_law(normal);
+        normal_law(quick_normal);
+    }
+
+    fn normal_law(draw: fn(u32, &mut Simulated) -> i64) {
         let mut random = Simulated::new(7, 0);
         // Cells of a sixteenth of a standard deviation against differences of the distribution function.
         let mut counts = std::collections::HashMap::new();
         for _ in 0..1_000_000 {
-            *counts.entry(normal(4, &mut random)).or_insert(0u32) += 1;
+            *counts.entry(draw(4, &mut random)).or_insert(0u32) += 1;
         }
         let cdf = |y: f64| 0.5 * shuffledp_numerics::special::erfc(-y / 2f64.sqrt());
         let (mut chi, mut freedom) = (0.0, 0.0);
@@ -202,5 +260,40 @@ mod tests {
             chi < freedom + 5.0 * (2.0f64 * freedom).sqrt(),
             "{chi} of {freedom}"
         );
+    }
+    #[test]
+    fn whole_parts_by_the_table() {
+        // The table against the sums it stands for, as far as doubles know them.
+        let total: f64 = (0..40).map(|k| (-0.5 * f64::from(k * k)).exp()).sum();
+        let mut random = Simulated::new(8, 0);
+        for (k, (high, low)) in (0u64..).zip(WHOLE) {
+            let rest: f64 = (k as i32 + 1..40)
+                .map(|j| (-0.5 * f64::from(j * j)).exp())
+                .sum();
+            let below = (u128::from(high) << 64) + u128::from(low);
+            let left = ((1 << 127) - below) as f64 / 2f64.powi(127);
+            assert!((left / (rest / total) - 1.0).abs() < 1e-14, "{k}");
+            assert_eq!(quick_whole(high - 1, &mut random), k);
+            assert!(quick_whole(high + 1, &mut random) > k);
+        }
+        // A tie is decided by the bits that follow: of 64, low of them stay below.
+        let (high, low) = WHOLE[0];
+        let stay = (0..100_000)
+            .filter(|_| quick_whole(high, &mut random) == 0)
+            .count();
+        let p = low as f64 / 2f64.powi(64);
+        assert!((stay as f64 - 1e5 * p).abs() < 5.0 * (1e5 * p * (1.0 - p)).sqrt());
+    }
+
+    #[test]
+    fn whole_parts_beyond_a_first() {
+        let mut random = Simulated::new(9, 0);
+        let beyond = (0..400_000)
+            .filter(|_| whole_from(1, &mut random) > 1)
+            .count() as f64;
+        let all: f64 = (1..40).map(|k| (-0.5 * f64::from(k * k)).exp()).sum();
+        let p = 1.0 - (-0.5f64).exp() / all;
+        assert!((beyond - 4e5 * p).abs() < 5.0 * (4e5 * p * (1.0 - p)).sqrt());
+        assert_eq!(quick_whole((1 << 63) - 1, &mut random), 9);
     }
 }

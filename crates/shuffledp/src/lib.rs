@@ -12,6 +12,7 @@
 //! ```
 
 pub use shuffledp_accounting::*;
+pub use shuffledp_learning as learning;
 pub use shuffledp_protocol as protocol;
 pub use shuffledp_randomizers as randomizers;
 

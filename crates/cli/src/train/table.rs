@@ -17,8 +17,8 @@ use crate::column::quoted;
 use crate::failure::Failure;
 use crate::number::{grouped, plain, range};
 use crate::values::{listed, sort};
+use shuffledp::learning::{Dataset, Error, Examples, Shape};
 use shuffledp::randomizers::{Simulated, below};
-use shuffledp_learning::{Dataset, Error, Examples, Shape};
 use std::collections::HashMap;
 use std::path::Path;
 

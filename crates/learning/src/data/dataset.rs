@@ -4,6 +4,9 @@
 
 use crate::error::Error;
 use sha2::{Digest, Sha256};
+use shuffledp_accounting::Participation;
+use shuffledp_protocol::Attendance;
+use shuffledp_randomizers::Simulated;
 
 /// The shape of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +131,13 @@ impl Examples {
     }
 }
 
+/// Examples as they are picked.
+#[derive(Default)]
+struct Picked {
+    images: Vec<f32>,
+    labels: Vec<u8>,
+}
+
 /// Examples to learn from, and examples to be judged by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
@@ -167,6 +177,41 @@ impl Dataset {
     /// What a model is judged by.
     pub fn test(&self) -> &Examples {
         &self.test
+    }
+
+    /// The same training examples without a share of them, and that share to be judged by: for choosing how to learn without a look at the test examples.
+    ///
+    /// Which ones, a fixed seed says.
+    ///
+    /// ```
+    /// let data = shuffledp_learning::data::synthetic::blobs(7, 100, 20)?;
+    /// let (train, held) = { let held = data.validation(0.25)?; (held.train().len(), held.test().len()) };
+    /// assert_eq!((train, held), (75, 25));
+    /// # Ok::<(), shuffledp_learning::Error>(())
+    /// ```
+    pub fn validation(&self, share: f64) -> Result<Self, Error> {
+        let many = self.train.len() as u64;
+        let held = (share * many as f64).round() as u64;
+        if !(share > 0.0 && share < 1.0) || held == 0 || held == many {
+            let allowed = "(0, 1), with an example on either side";
+            return Err(Error::parameter("validation", share, allowed));
+        }
+        let mut random = Simulated::new(1, 0);
+        let mut attendance = Attendance::new(Participation::Sample(held), many, 0.0)?;
+        let (mut kept, mut judged) = (Picked::default(), Picked::default());
+        for (image, label) in self.train.iter() {
+            let side = match attendance.comes(&mut random) {
+                true => &mut judged,
+                false => &mut kept,
+            };
+            side.images.extend_from_slice(image);
+            side.labels.push(label);
+        }
+        let examples = |picked: Picked| {
+            let Self { train, .. } = self;
+            Examples::new(train.shape, train.classes, picked.images, picked.labels)
+        };
+        Self::new(examples(kept)?, examples(judged)?)
     }
 
     /// SHA-256 of shape, classes, labels and numbers, in hexadecimal: what a record of a run says about its data. It does not depend on how the files were packed.

@@ -1,0 +1,277 @@
+//! The rounds of a run, one after the other: a step, now and then a look at accuracy and epsilon, and a checkpoint that another process could go on from.
+
+use super::TrainWords;
+use super::folder::Folder;
+use super::setup::Setup;
+use crate::failure::Failure;
+use crate::number::{grouped, plain, whole};
+use serde_json::{Value, json};
+use shuffledp::learning::{Charge, Error, Spent, Training};
+use shuffledp::{Bound, Delta, Epsilon, Error as AccountingError};
+use std::time::{Duration, Instant};
+
+/// Time between two checkpoints: what a kill may cost.
+const BETWEEN: Duration = Duration::from_millis(500);
+/// Looks at accuracy and epsilon where nobody says how many.
+const LOOKS: u64 = 20;
+
+/// What has been spent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Price {
+    /// Nobody looked.
+    Unasked,
+    /// Nobody is protected.
+    Unprotected,
+    /// No finite epsilon can be proved.
+    Unprovable,
+    /// From above and from below.
+    Spent(f64, f64),
+}
+
+/// A round of the log.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) round: u64,
+    pub(crate) reports: u64,
+    pub(crate) refused: u64,
+    pub(crate) accuracy: Option<f64>,
+    pub(crate) price: Price,
+}
+
+/// What a run came to.
+pub(crate) struct Outcome {
+    /// Every round.
+    pub(crate) points: Vec<Point>,
+    /// What was spent in all, where somebody is protected and a price can be proved.
+    pub(crate) spent: Option<Spent>,
+}
+
+/// Runs to the end; `look` is called for every round that was looked at, with a sentence on how many are planned.
+pub(crate) fn run(
+    words: &TrainWords,
+    setup: &Setup,
+    folder: Option<&Folder>,
+    look: &mut dyn FnMut(&Point, &str) -> Result<(), Failure>,
+) -> Result<Outcome, Failure> {
+    let algorithm = setup.algorithm(words)?;
+    let charge = algorithm.charge();
+    let start = |rounds| {
+        let mut recipe = setup.recipe.clone();
+        recipe.rounds = rounds;
+        let users = match charge.round() {
+            Some(round) => round.users(),
+            None => setup.data.train().len() as u64,
+        };
+        Training::new(recipe, setup.model.initial(1), "train", users.max(2))
+    };
+    let (rounds, planned) = planned(words, setup, charge, &start(setup.recipe.rounds)?)?;
+    let every = match &words.every {
+        Some(text) => match whole("--every", text)? {
+            0 => return Err(Failure::value("--every", text, "1 or more")),
+            every => every,
+        },
+        None => (rounds / LOOKS).max(1),
+    };
+    let mut training = start(rounds)?;
+    let mut key = None;
+    let mut log = Vec::new();
+    if let Some(folder) = folder {
+        key = Some(folder.begin(words, setup, rounds)?);
+        if let Some(stored) = folder.checkpoint()? {
+            let stored = Training::from_json(&stored)?;
+            let same = stored.recipe() == training.recipe()
+                && stored.parameters().len() == training.parameters().len()
+                && stored.done() <= rounds;
+            if !same {
+                let message = "--resume: the checkpoint is of another run than the record";
+                return Err(Failure::words("--resume", message));
+            }
+            training = stored;
+        }
+        log = folder.log(training.done())?;
+    }
+    let key = match key {
+        Some(key) => key,
+        None => words.key()?,
+    };
+    let mut saved = Instant::now();
+    // Whoever goes on is shown how it went so far.
+    for point in log.iter().filter(|point| point.accuracy.is_some()) {
+        look(point, &planned)?;
+    }
+    let mut spent = None;
+    while training.done() < rounds {
+        let report = training.step(&*algorithm, key)?;
+        let last = report.round == rounds;
+        let mut point = Point {
+            round: report.round,
+            reports: report.reports,
+            refused: report.refused,
+            accuracy: None,
+            price: Price::Unasked,
+        };
+        if report.round % every == 0 || last {
+            let test = setup.data.test();
+            point.accuracy = Some(setup.model.accuracy(training.parameters(), test)?);
+            (point.price, spent) = price(charge, &training, setup.delta)?;
+        }
+        log.push(point);
+        if let Some(folder) = folder
+            && (last || saved.elapsed() >= BETWEEN)
+        {
+            // The log first: whoever goes on drops what the checkpoint has not seen.
+            folder.save(&log, &training.to_json()?)?;
+            saved = Instant::now();
+        }
+        if point.accuracy.is_some() {
+            look(&point, &planned)?;
+        }
+    }
+    if spent.is_none() {
+        (_, spent) = price(charge, &training, setup.delta)?;
+    }
+    Ok(Outcome { points: log, spent })
+}
+
+/// How many rounds, and why.
+fn planned(
+    words: &TrainWords,
+    setup: &Setup,
+    charge: &Charge,
+    fresh: &Training,
+) -> Result<(u64, String), Failure> {
+    let asked = setup.recipe.rounds;
+    let Some(target) = setup.target else {
+        return Ok((asked, format!("{} rounds.", grouped(asked))));
+    };
+    let (budget, delta) = (plain(target.value()), plain(setup.delta.value()));
+    let rounds = fresh.affordable(charge, asked, target, setup.delta)?;
+    if rounds == 0 {
+        return Err(Failure::words(
+            "--target-epsilon",
+            format!("--target-epsilon {budget}: one round takes more at delta {delta}"),
+        ));
+    }
+    let why = match (rounds < asked, &words.rounds) {
+        (true, _) => format!("the next would take epsilon at delta = {delta} above {budget}"),
+        (false, Some(_)) => {
+            format!("all that were asked for are within epsilon = {budget} at delta = {delta}")
+        }
+        (false, None) => {
+            format!("more would be within epsilon = {budget} at delta = {delta}: ask with --rounds")
+        }
+    };
+    Ok((rounds, format!("{} rounds: {why}.", grouped(rounds))))
+}
+
+/// What has been spent now.
+fn price(
+    charge: &Charge,
+    training: &Training,
+    delta: Delta,
+) -> Result<(Price, Option<Spent>), Failure> {
+    match training.epsilon(charge, delta) {
+        Ok(Some(spent)) => {
+            let (upper, lower) = (spent.upper.value.value(), spent.lower.value.value());
+            Ok((Price::Spent(upper, lower), Some(spent)))
+        }
+        Ok(None) => Ok((Price::Unprotected, None)),
+        Err(Error::Accounting(AccountingError::NoFiniteEpsilon { .. })) => {
+            Ok((Price::Unprovable, None))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Point {
+    /// The header of a log.
+    pub(crate) const COLUMNS: &str = "round,reports,refused,accuracy,epsilon_upper,epsilon_lower";
+
+    /// A line of a log.
+    pub(crate) fn csv(&self) -> String {
+        let Self {
+            round,
+            reports,
+            refused,
+            ..
+        } = self;
+        let accuracy = self
+            .accuracy
+            .map_or(String::new(), |share| share.to_string());
+        let (upper, lower) = match self.price {
+            Price::Spent(upper, lower) => (upper.to_string(), lower.to_string()),
+            Price::Unprovable => ("inf".to_owned(), String::new()),
+            Price::Unprotected => ("none".to_owned(), String::new()),
+            Price::Unasked => (String::new(), String::new()),
+        };
+        format!("{round},{reports},{refused},{accuracy},{upper},{lower}")
+    }
+
+    /// A line of a log, read back.
+    pub(crate) fn from_csv(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [round, reports, refused, accuracy, upper, lower] = fields[..] else {
+            return None;
+        };
+        Some(Self {
+            round: round.parse().ok()?,
+            reports: reports.parse().ok()?,
+            refused: refused.parse().ok()?,
+            accuracy: match accuracy {
+                "" => None,
+                share => Some(share.parse().ok()?),
+            },
+            price: match upper {
+                "" => Price::Unasked,
+                "inf" => Price::Unprovable,
+                "none" => Price::Unprotected,
+                upper => Price::Spent(upper.parse().ok()?, lower.parse().ok()?),
+            },
+        })
+    }
+}
+
+/// All lines of a log.
+pub(crate) fn csv<'a>(points: impl IntoIterator<Item = &'a Point>) -> String {
+    let mut text = Point::COLUMNS.to_owned() + "\n";
+    for point in points {
+        text += &point.csv();
+        text += "\n";
+    }
+    text
+}
+
+impl Outcome {
+    /// The rounds that were looked at.
+    pub(crate) fn looks(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(|point| point.accuracy.is_some())
+    }
+
+    /// Gradients that were not finite.
+    pub(crate) fn refused(&self) -> u64 {
+        self.points.iter().map(|point| point.refused).sum()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let looks: Vec<Value> = self
+            .looks()
+            .map(|point| {
+                let epsilon = match point.price {
+                    Price::Spent(upper, lower) => json!({"upper": upper, "lower": lower}),
+                    Price::Unprovable => json!({"upper": null, "lower": null}),
+                    Price::Unasked | Price::Unprotected => Value::Null,
+                };
+                json!({"round": point.round, "reports": point.reports, "accuracy": point.accuracy, "epsilon": epsilon})
+            })
+            .collect();
+        let last = self.points.last();
+        let bound = |bound: &Bound<Epsilon>| json!({"value": bound.value, "standing": bound.standing, "method": bound.method});
+        json!({
+            "rounds": last.map(|point| point.round),
+            "accuracy": last.and_then(|point| point.accuracy),
+            "epsilon": self.spent.as_ref().map(|spent| json!({"upper": bound(&spent.upper), "lower": bound(&spent.lower)})),
+            "refused": self.refused(),
+            "looks": looks,
+        })
+    }
+}
