@@ -1,0 +1,205 @@
+//! Training as a user runs it: killed at any moment and gone on with, it ends where a run that nobody touched ends.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+fn shuffledp(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shuffledp"));
+    command.arg("train").args(words);
+    command
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    path
+}
+
+/// Enough rounds for several checkpoints.
+const RUN: &str = "--demo --sample 2000 --rounds 150 --every 10 --epsilon0 2 --fast";
+
+fn started(words: &[&str]) -> Child {
+    let mut command = shuffledp(words);
+    command.stdout(Stdio::null()).spawn().unwrap()
+}
+
+/// Killed with SIGKILL after pauses of all lengths, then left alone; returns how often it was killed after its first checkpoint.
+fn run_with_kills(out: &Path, more: &[&str], pauses: &[u64]) -> usize {
+    let path = out.to_str().unwrap();
+    let first: Vec<&str> = RUN
+        .split(' ')
+        .chain(["--out", path])
+        .chain(more.iter().copied())
+        .collect();
+    let mut interrupted = 0;
+    for (at, pause) in pauses.iter().enumerate() {
+        let begun = out.join("record.json").exists();
+        let mut child = match begun {
+            true => started(&["--resume", path]),
+            false => started(&first),
+        };
+        std::thread::sleep(Duration::from_millis(*pause));
+        // SIGKILL: nothing is written on the way out.
+        child.kill().unwrap();
+        let done = child.wait().unwrap().success();
+        assert!(!done, "over before pause {at}: too few rounds to interrupt");
+        interrupted += usize::from(out.join("checkpoint.json").exists());
+    }
+    assert!(
+        shuffledp(&["--resume", path])
+            .stdout(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    );
+    interrupted
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+#[test]
+fn a_run_that_is_killed_ends_where_one_that_is_not_does() {
+    let (whole, killed) = (folder("whole"), folder("killed"));
+    let seed = ["--seed", "3"];
+    let words: Vec<&str> = RUN
+        .split(' ')
+        .chain(["--out", whole.to_str().unwrap()])
+        .chain(seed)
+        .collect();
+    assert!(
+        shuffledp(&words)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    );
+    // From before the record is there to well after a checkpoint, by a linear congruence.
+    let mut state = 12345u64;
+    let pauses: Vec<u64> = (0..8)
+        .map(|at| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            20 + (state >> 33) % (200 + 100 * at)
+        })
+        .collect();
+    run_with_kills(&killed, &seed, &pauses);
+    // Parameters, optimizer and ledger; every round once; what came out.
+    assert_eq!(
+        read(&killed, "checkpoint.json"),
+        read(&whole, "checkpoint.json")
+    );
+    assert_eq!(read(&killed, "rounds.csv"), read(&whole, "rounds.csv"));
+    let record = |folder: &Path| -> serde_json::Value {
+        serde_json::from_str(&read(folder, "record.json")).unwrap()
+    };
+    assert_eq!(record(&killed)["result"], record(&whole)["result"]);
+    assert_eq!(record(&whole)["result"]["rounds"], 150);
+    assert_eq!(read(&killed, "accuracy.svg"), read(&whole, "accuracy.svg"));
+    assert_eq!(read(&whole, "rounds.csv").lines().count(), 151);
+}
+
+/// Without a seed too: the key is in the folder, so a round that is run again draws the same reports and is charged once.
+#[test]
+fn secret_randomness_is_gone_on_with() {
+    let killed = folder("secret");
+    run_with_kills(&killed, &[], &[300, 900, 1500]);
+    let checkpoint: serde_json::Value =
+        serde_json::from_str(&read(&killed, "checkpoint.json")).unwrap();
+    assert_eq!(checkpoint["done"], 150);
+    let ledger: serde_json::Value =
+        serde_json::from_str(checkpoint["ledger"].as_str().unwrap()).unwrap();
+    assert_eq!(ledger["rounds"][0]["repeat"], 150);
+    let rounds: Vec<String> = read(&killed, "rounds.csv")
+        .lines()
+        .skip(1)
+        .map(str::to_owned)
+        .collect();
+    for (at, line) in rounds.iter().enumerate() {
+        assert!(line.starts_with(&format!("{},2000,0,", at + 1)), "{line}");
+    }
+    assert_eq!(read(&killed, "key").len(), 64);
+    // Two runs without a seed are two runs.
+    let other = folder("other");
+    let words: Vec<&str> = "--demo --sample 100 --rounds 2 --out"
+        .split(' ')
+        .chain([other.to_str().unwrap()])
+        .collect();
+    assert!(
+        shuffledp(&words)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_ne!(read(&other, "key"), read(&killed, "key"));
+}
+
+/// What is not the run that was begun is not gone on with.
+#[test]
+fn another_run_is_not_gone_on_with() {
+    let out = folder("mixed");
+    let path = out.to_str().unwrap();
+    let words: Vec<&str> = "--demo --sample 100 --rounds 3 --seed 1 --out"
+        .split(' ')
+        .chain([path])
+        .collect();
+    let said = |words: &[&str]| {
+        let output = shuffledp(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(
+        shuffledp(&words)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(
+        said(&words).contains("holds a run already"),
+        "{}",
+        said(&words)
+    );
+    let checkpoint = read(&out, "checkpoint.json");
+    // A ledger that forgot a round.
+    fs::write(
+        out.join("checkpoint.json"),
+        checkpoint.replace("\\\"repeat\\\":3", "\\\"repeat\\\":2"),
+    )
+    .unwrap();
+    assert_ne!(checkpoint, read(&out, "checkpoint.json"));
+    assert!(
+        said(&["--resume", path]).contains("the ledger has 2 rounds, the parameters have seen 3")
+    );
+    // Half a file.
+    fs::write(
+        out.join("checkpoint.json"),
+        &checkpoint[..checkpoint.len() / 2],
+    )
+    .unwrap();
+    assert!(said(&["--resume", path]).contains("checkpoint"));
+    fs::write(out.join("checkpoint.json"), &checkpoint).unwrap();
+    // Other data under the same record.
+    let record = read(&out, "record.json");
+    let sum = record.find("\"checksum\": \"").unwrap() + 13;
+    let digit = if &record[sum..=sum] == "0" { "1" } else { "0" };
+    let other = format!("{}{digit}{}", &record[..sum], &record[sum + 1..]);
+    fs::write(out.join("record.json"), other).unwrap();
+    assert!(said(&["--resume", path]).contains("the data is not what the run began with"));
+    fs::write(out.join("record.json"), record).unwrap();
+    assert!(
+        shuffledp(&["--resume", path])
+            .stdout(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(said(&["--resume", "nowhere"]).contains("no run is there"));
+}
