@@ -1,4 +1,4 @@
-"""What `run`, `composition` and `allocation` share: building everybody, and the time and memory of one child process."""
+"""What `run`, `composition`, `allocation` and `gradients` share: building everybody, and the time and memory of one child process."""
 import os
 import subprocess
 import sys
@@ -24,12 +24,12 @@ def prepare():
     subprocess.run(build, check=True, cwd=ROOT, stdout=sys.stderr)
 
 
-def measure(command, seconds):
+def measure(command, seconds, threads=1):
     """Run to the end or to the time limit: (output or None, last line of errors, wall s, CPU s, peak MB)."""
-    one_thread = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         start = time.perf_counter()
-        child = subprocess.Popen(command, stdout=output, stderr=errors, env=one_thread)
+        child = subprocess.Popen(command, stdout=output, stderr=errors, env=environment)
         timer = threading.Timer(seconds, child.kill)
         timer.start()
         _, status, usage = os.wait4(child.pid, 0)

@@ -1,8 +1,11 @@
-//! One epoch of private learning without its randomizer: 60,000 gradients of images of 28×28, each clipped to norm 1, on all cores.
+//! One epoch of private learning, without its randomizer and with it: 60,000 gradients of images of 28×28, each clipped to norm 1, on all cores.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rayon::prelude::*;
-use shuffledp_learning::{Activation, Error, Model, Norm, Shape};
+use shuffledp_accounting::Participation;
+use shuffledp_learning::{Activation, Crowd, Error, Examples, Model, Norm, Shape, Way};
+use shuffledp_protocol::Attendance;
+use shuffledp_randomizers::{R2, Secure};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -41,9 +44,9 @@ fn epoch(model: &Model, parameters: &[f32], images: &[f32]) -> Result<Vec<f32>, 
     Ok(total)
 }
 
-fn gradients(criterion: &mut Criterion) {
-    // A fifth of the numbers is ink, as in handwriting.
-    let images: Vec<f32> = (0..EXAMPLES * SHAPE.numbers())
+/// A fifth of the numbers is ink, as in handwriting.
+fn images() -> Vec<f32> {
+    (0..EXAMPLES * SHAPE.numbers())
         .map(|at| (at as u32).wrapping_mul(2_654_435_769) >> 16)
         .map(|word| {
             if word % 5 == 0 {
@@ -52,7 +55,11 @@ fn gradients(criterion: &mut Criterion) {
                 -1.0
             }
         })
-        .collect();
+        .collect()
+}
+
+fn gradients(criterion: &mut Criterion) {
+    let images = images();
     let mut group = criterion.benchmark_group("60,000 clipped gradients");
     group
         .sample_size(10)
@@ -85,5 +92,41 @@ fn gradients(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, gradients);
+/// Everybody's gradient by R2, added where it is drawn.
+fn randomised(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("60,000 clipped and randomised gradients");
+    group
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(60));
+    let prepared = || {
+        let model = Model::cnn_disjoint(SHAPE, Activation::Tanh, 10)?;
+        let randomizer = R2::new(model.parameters(), 1.0, 1.5)?;
+        let labels = (0..EXAMPLES).map(|at| (at % 10) as u8).collect();
+        let examples = Examples::new(SHAPE, 10, images(), labels)?;
+        Ok::<_, Error>((model, randomizer, examples))
+    };
+    let name = "cnn, 13,722 parameters, tanh, R2 at epsilon0 1.5";
+    match prepared() {
+        Ok((model, randomizer, examples)) => {
+            let parameters = model.initial(1);
+            let crowd = Crowd {
+                model: &model,
+                examples: &examples,
+                randomizer: &randomizer,
+                norm: Norm::L2,
+                bound: 1.0,
+            };
+            group.bench_function(name, |bencher| {
+                bencher.iter(|| {
+                    let everybody = Attendance::new(Participation::Everyone, EXAMPLES as u64, 0.0)?;
+                    let parameters = black_box(&parameters);
+                    crowd.round(parameters, everybody, Way::Added, |_| Secure::new())
+                });
+            });
+        }
+        Err(error) => eprintln!("{name}: {error}"),
+    }
+}
+
+criterion_group!(benches, gradients, randomised);
 criterion_main!(benches);
