@@ -1,11 +1,12 @@
 //! One epoch of private learning, without its randomizer and with it: 60,000 gradients of images of 28×28, each clipped to norm 1, on all cores.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use rayon::prelude::*;
-use shuffledp_accounting::Participation;
-use shuffledp_learning::{Activation, Crowd, Error, Examples, Model, Norm, Shape, Way};
-use shuffledp_protocol::Attendance;
-use shuffledp_randomizers::{R2, Secure};
+use shuffledp_accounting::Round;
+use shuffledp_learning::{
+    Activation, Charge, Error, Examples, Gradients, Key, Model, Norm, Recipe, Rule, Schedule,
+    Shape, ShuffledSgd, Training, Way,
+};
+use shuffledp_randomizers::{R2, Randomizer};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -16,50 +17,35 @@ const SHAPE: Shape = Shape {
     width: 28,
 };
 
-/// The sum of all clipped gradients.
-fn epoch(model: &Model, parameters: &[f32], images: &[f32]) -> Result<Vec<f32>, Error> {
-    let chunks: Vec<Vec<f32>> = images
-        .par_chunks(500 * SHAPE.numbers())
-        .map_init(
-            || (model.workspace(), vec![0.0; parameters.len()]),
-            |(workspace, gradient), images| {
-                let mut sum = vec![0.0; parameters.len()];
-                for (at, image) in images.chunks_exact(SHAPE.numbers()).enumerate() {
-                    model.gradient(parameters, image, (at % 10) as u8, workspace, gradient)?;
-                    Norm::L2.clip(gradient, 1.0)?;
-                    for (sum, slope) in sum.iter_mut().zip(&*gradient) {
-                        *sum += slope;
-                    }
-                }
-                Ok(sum)
-            },
-        )
-        .collect::<Result<_, Error>>()?;
-    let mut total = vec![0.0; parameters.len()];
-    for chunk in &chunks {
-        for (total, sum) in total.iter_mut().zip(chunk) {
-            *total += sum;
-        }
-    }
-    Ok(total)
+/// A fifth of the numbers is ink, as in handwriting; classes take turns.
+fn examples() -> Result<Examples, Error> {
+    let images = (0..EXAMPLES * SHAPE.numbers())
+        .map(|at| (at as u32).wrapping_mul(2_654_435_769) >> 16)
+        .map(|word| match word % 5 {
+            0 => word as f32 / 32_768.0 - 1.0,
+            _ => -1.0,
+        })
+        .collect();
+    let labels = (0..EXAMPLES).map(|at| (at % 10) as u8).collect();
+    Examples::new(SHAPE, 10, images, labels)
 }
 
-/// A fifth of the numbers is ink, as in handwriting.
-fn images() -> Vec<f32> {
-    (0..EXAMPLES * SHAPE.numbers())
-        .map(|at| (at as u32).wrapping_mul(2_654_435_769) >> 16)
-        .map(|word| {
-            if word % 5 == 0 {
-                word as f32 / 32_768.0 - 1.0
-            } else {
-                -1.0
-            }
-        })
-        .collect()
+/// Everybody's gradient, clipped to norm 1.
+fn clipped<'a>(model: &'a Model, examples: &'a Examples) -> Gradients<'a> {
+    Gradients {
+        model,
+        examples,
+        norm: Norm::L2,
+        bound: 1.0,
+    }
 }
 
 fn gradients(criterion: &mut Criterion) {
-    let images = images();
+    let examples = match examples() {
+        Ok(examples) => examples,
+        Err(error) => return eprintln!("{error}"),
+    };
+    let everybody: Vec<usize> = (0..EXAMPLES).collect();
     let mut group = criterion.benchmark_group("60,000 clipped gradients");
     group
         .sample_size(10)
@@ -83,8 +69,8 @@ fn gradients(criterion: &mut Criterion) {
             Ok(model) => {
                 let parameters = model.initial(1);
                 group.bench_function(name, |bencher| {
-                    bencher
-                        .iter(|| epoch(&model, black_box(&parameters), &images).map(|sum| sum[0]));
+                    let gradients = clipped(&model, &examples);
+                    bencher.iter(|| gradients.sum(black_box(&parameters), &everybody));
                 });
             }
             Err(error) => eprintln!("{name}: {error}"),
@@ -98,33 +84,31 @@ fn randomised(criterion: &mut Criterion) {
     group
         .sample_size(10)
         .measurement_time(Duration::from_secs(60));
-    let prepared = || {
+    let name = "cnn, 13,722 parameters, tanh, R2 at epsilon0 1.5";
+    let mut measured = || {
         let model = Model::cnn_disjoint(SHAPE, Activation::Tanh, 10)?;
         let randomizer = R2::new(model.parameters(), 1.0, 1.5)?;
-        let labels = (0..EXAMPLES).map(|at| (at % 10) as u8).collect();
-        let examples = Examples::new(SHAPE, 10, images(), labels)?;
-        Ok::<_, Error>((model, randomizer, examples))
+        let examples = examples()?;
+        let round = Round::new(randomizer.mechanism().clone(), EXAMPLES as u64)?;
+        let gradients = clipped(&model, &examples);
+        let charge = Charge::Shuffled(round);
+        let algorithm = ShuffledSgd::new(gradients, &randomizer, charge, Way::Fast)?;
+        let recipe = Recipe {
+            rounds: 1,
+            rate: 0.1,
+            schedule: Schedule::Constant,
+            rule: Rule::Momentum(0.0),
+            radius: None,
+        };
+        let start = Training::new(recipe, model.initial(1), "bench", EXAMPLES as u64)?;
+        let key = Key::secret()?;
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| start.clone().step(&algorithm, key));
+        });
+        Ok::<(), Error>(())
     };
-    let name = "cnn, 13,722 parameters, tanh, R2 at epsilon0 1.5";
-    match prepared() {
-        Ok((model, randomizer, examples)) => {
-            let parameters = model.initial(1);
-            let crowd = Crowd {
-                model: &model,
-                examples: &examples,
-                randomizer: &randomizer,
-                norm: Norm::L2,
-                bound: 1.0,
-            };
-            group.bench_function(name, |bencher| {
-                bencher.iter(|| {
-                    let everybody = Attendance::new(Participation::Everyone, EXAMPLES as u64, 0.0)?;
-                    let parameters = black_box(&parameters);
-                    crowd.round(parameters, everybody, Way::Added, |_| Secure::new())
-                });
-            });
-        }
-        Err(error) => eprintln!("{name}: {error}"),
+    if let Err(error) = measured() {
+        eprintln!("{name}: {error}");
     }
 }
 

@@ -9,11 +9,12 @@
 //!
 //! Prints seconds, peak memory in MB (from `/proc`), and the norm of the sum. Images are made by a formula; another program can make the same ones.
 
-use rayon::prelude::*;
-use shuffledp_accounting::Participation;
-use shuffledp_learning::{Activation, Crowd, Error, Examples, Model, Norm, Shape, Way};
-use shuffledp_protocol::Attendance;
-use shuffledp_randomizers::{R2, Secure};
+use shuffledp_accounting::Round;
+use shuffledp_learning::{
+    Activation, Charge, Error, Examples, Gradients, Key, Model, Norm, Recipe, Rule, Schedule,
+    Shape, ShuffledSgd, Training, Way,
+};
+use shuffledp_randomizers::{R2, Randomizer};
 use std::time::Instant;
 
 const EXAMPLES: usize = 60_000;
@@ -32,8 +33,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let examples = examples()?;
     let start = Instant::now();
     let sum = match what.as_str() {
-        "clipped" => clipped(&model, &parameters, &examples)?,
-        "added" => randomised(&model, &parameters, &examples, Way::Added)?,
+        "clipped" => {
+            let everybody: Vec<usize> = (0..EXAMPLES).collect();
+            clipped(&model, &examples).sum(&parameters, &everybody)?.0
+        }
+        "added" => randomised(&model, &parameters, &examples, Way::Fast)?,
         "shuffled" => randomised(&model, &parameters, &examples, Way::Shuffled)?,
         "first" => {
             let mut gradient = vec![0.0; parameters.len()];
@@ -66,55 +70,42 @@ fn examples() -> Result<Examples, Error> {
     Examples::new(SHAPE, 10, images, labels)
 }
 
-/// The sum of all clipped gradients, on all cores.
-fn clipped(model: &Model, parameters: &[f32], examples: &Examples) -> Result<Vec<f64>, Error> {
-    let numbers = SHAPE.numbers();
-    let parts = examples
-        .images()
-        .par_chunks(500 * numbers)
-        .zip(examples.labels().par_chunks(500))
-        .map_init(
-            || (model.workspace(), vec![0.0; parameters.len()]),
-            |(workspace, gradient), (images, labels)| {
-                let mut sum = vec![0.0; parameters.len()];
-                for (image, &label) in images.chunks_exact(numbers).zip(labels) {
-                    model.gradient(parameters, image, label, workspace, gradient)?;
-                    Norm::L2.clip(gradient, BOUND)?;
-                    for (sum, slope) in sum.iter_mut().zip(&*gradient) {
-                        *sum += slope;
-                    }
-                }
-                Ok(sum)
-            },
-        )
-        .collect::<Result<Vec<Vec<f32>>, Error>>()?;
-    let mut total = vec![0.0; parameters.len()];
-    for part in &parts {
-        for (total, sum) in total.iter_mut().zip(part) {
-            *total += f64::from(*sum);
-        }
+/// Everybody's gradient, clipped.
+fn clipped<'a>(model: &'a Model, examples: &'a Examples) -> Gradients<'a> {
+    Gradients {
+        model,
+        examples,
+        norm: Norm::L2,
+        bound: BOUND,
     }
-    Ok(total)
 }
 
-/// The same, estimated from what randomizers report.
+/// The same sum, estimated from what randomizers report: how far one step at rate 1 moves the parameters, times the reports.
 fn randomised(
     model: &Model,
     parameters: &[f32],
     examples: &Examples,
     way: Way,
 ) -> Result<Vec<f64>, Error> {
-    let crowd = Crowd {
-        model,
-        examples,
-        randomizer: &R2::new(parameters.len(), BOUND, EPSILON0)?,
-        norm: Norm::L2,
-        bound: BOUND,
+    let randomizer = R2::new(parameters.len(), BOUND, EPSILON0)?;
+    let round = Round::new(randomizer.mechanism().clone(), EXAMPLES as u64)?;
+    let gradients = clipped(model, examples);
+    let algorithm = ShuffledSgd::new(gradients, &randomizer, Charge::Shuffled(round), way)?;
+    let recipe = Recipe {
+        rounds: 1,
+        rate: 1.0,
+        schedule: Schedule::Constant,
+        rule: Rule::Momentum(0.0),
+        radius: None,
     };
-    let everybody = Attendance::new(Participation::Everyone, EXAMPLES as u64, 0.0)?;
-    let gathered = crowd.round(parameters, everybody, way, |_| Secure::new())?;
-    let (mean, many) = gathered.map_or((Vec::new(), 0), |all| (all.mean, all.reports));
-    Ok(mean.iter().map(|x| x * many as f64).collect())
+    let start = parameters.to_vec();
+    let mut training = Training::new(recipe, start, "epoch", EXAMPLES as u64)?;
+    let report = training.step(&algorithm, Key::secret()?)?;
+    let moved = parameters.iter().zip(training.parameters());
+    let many = report.reports as f64;
+    Ok(moved
+        .map(|(before, now)| many * f64::from(before - now))
+        .collect())
 }
 
 /// The most memory that this process had, in MB.

@@ -52,11 +52,7 @@ impl Gradients<'_> {
     }
 
     /// The sum of the clipped gradients of some examples, on all cores, and how many were not finite. Added in the order of the examples, whichever core was first.
-    pub(crate) fn sum(
-        &self,
-        parameters: &[f32],
-        examples: &[usize],
-    ) -> Result<(Vec<f64>, u64), Error> {
+    pub fn sum(&self, parameters: &[f32], examples: &[usize]) -> Result<(Vec<f64>, u64), Error> {
         let parts: Result<Vec<(Vec<f64>, u64)>, Error> = examples
             .par_chunks(CHUNK)
             .map(|chunk| {
