@@ -12,7 +12,7 @@ use crate::plot::{Axis, Kind, Picture};
 use crate::series::{Look, Series, Sheet};
 use clap::{Args, ValueEnum};
 use folder::Folder;
-use run::{Outcome, Point, Price};
+use run::{Event, Outcome, Point, Price};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shuffledp::Side;
@@ -379,7 +379,7 @@ impl TrainArguments {
     pub(crate) fn text(&self) -> Result<String, Failure> {
         let (words, folder) = match (&self.resume, &self.out) {
             (Some(path), _) => {
-                let folder = Folder::open(path)?;
+                let folder = Folder::open(path);
                 (folder.words()?, Some(folder))
             }
             (None, out) => (
@@ -389,21 +389,16 @@ impl TrainArguments {
         };
         let setup = words.setup()?;
         let people = self.format == Format::Table;
-        if people {
-            say(&format!("{}\n", setup.about.join("\n")))?;
-        }
-        let mut header = true;
-        let mut look = |point: &Point, planned: &str| -> Result<(), Failure> {
-            if !people {
-                return Ok(());
-            }
-            if header {
-                say(&format!("{planned}\n\n{}", Point::HEADER))?;
-                header = false;
-            }
-            say(&point.line())
+        let mut watch = |event: Event<'_>| match event {
+            _ if !people => Ok(()),
+            Event::Begins(planned) => say(&format!(
+                "{}\n\n{planned}\n\n{}",
+                setup.about.join("\n"),
+                Point::HEADER
+            )),
+            Event::Looked(point) => say(&point.line()),
         };
-        let outcome = run::run(&words, &setup, folder.as_ref(), &mut look)?;
+        let outcome = run::run(&words, &setup, folder.as_ref(), &mut watch)?;
         if let Some(folder) = &folder {
             folder.finish(&outcome, &picture(&outcome, &setup.about[0])?)?;
         }
@@ -436,8 +431,13 @@ impl TrainWords {
             if !plain && self.randomizer != Some(Protection::Gaussian) {
                 fill(&mut self.epsilon0, "3");
             }
-            if self.algorithm == AlgorithmName::CldpSgd {
-                fill(&mut self.sample, "4000");
+            match self.algorithm {
+                AlgorithmName::CldpSgd | AlgorithmName::Local | AlgorithmName::None => {
+                    fill(&mut self.sample, "4000");
+                }
+                AlgorithmName::CheckIn => fill(&mut self.check_in, "0.2"),
+                AlgorithmName::Blocks => fill(&mut self.blocks, "100"),
+                AlgorithmName::Central => fill(&mut self.sigma, "10"),
             }
             if self.target_epsilon.is_none() {
                 fill(&mut self.rounds, "60");
@@ -494,8 +494,8 @@ impl Outcome {
         if let Some(last) = self.points.last() {
             let accuracy = last.accuracy.unwrap_or(f64::NAN);
             lines.push(format!(
-                "After {} rounds: accuracy {accuracy:.4} on {} {judged} examples.",
-                grouped(last.round),
+                "After {}: accuracy {accuracy:.4} on {} {judged} examples.",
+                run::many(last.round),
                 grouped(setup.data.test().len() as u64),
             ));
             lines.push(match (&self.spent, last.price) {

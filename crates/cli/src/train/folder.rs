@@ -46,10 +46,6 @@ struct Record {
 impl Folder {
     /// A new run's: nothing may be in it.
     pub(super) fn new(path: &Path) -> Result<Self, Failure> {
-        let folder = Self {
-            path: path.to_owned(),
-            resumed: false,
-        };
         if path.join("record.json").exists() {
             let name = path.display();
             let message = format!(
@@ -57,16 +53,18 @@ impl Folder {
             );
             return Err(Failure::words("--out", message));
         }
-        fs::create_dir_all(path).map_err(|error| folder.unwritable(&error))?;
-        Ok(folder)
+        Ok(Self {
+            path: path.to_owned(),
+            resumed: false,
+        })
     }
 
     /// An earlier run's.
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        Ok(Self {
+    pub(super) fn open(path: &Path) -> Self {
+        Self {
             path: path.to_owned(),
             resumed: true,
-        })
+        }
     }
 
     pub(super) fn display(&self) -> std::path::Display<'_> {
@@ -112,6 +110,7 @@ impl Folder {
                 return Err(self.refused("record.json", "its words now describe another run"));
             }
         } else {
+            fs::create_dir_all(&self.path).map_err(|error| self.unwritable(&error))?;
             // The key before the record: a run that can be resumed has one.
             if words.seed.is_none() {
                 self.write("key", words.key()?.to_hex().as_bytes())?;

@@ -46,12 +46,20 @@ pub(crate) struct Outcome {
     pub(crate) spent: Option<Spent>,
 }
 
-/// Runs to the end; `look` is called for every round that was looked at, with a sentence on how many are planned.
+/// What somebody who watches is told.
+pub(crate) enum Event<'a> {
+    /// Nothing was refused, and so many rounds are planned, in a sentence.
+    Begins(&'a str),
+    /// A round that was looked at.
+    Looked(&'a Point),
+}
+
+/// Runs to the end.
 pub(crate) fn run(
     words: &TrainWords,
     setup: &Setup,
     folder: Option<&Folder>,
-    look: &mut dyn FnMut(&Point, &str) -> Result<(), Failure>,
+    watch: &mut dyn FnMut(Event<'_>) -> Result<(), Failure>,
 ) -> Result<Outcome, Failure> {
     let algorithm = setup.algorithm(words)?;
     let charge = algorithm.charge();
@@ -64,7 +72,12 @@ pub(crate) fn run(
         };
         Training::new(recipe, setup.model.initial(1), "train", users.max(2))
     };
-    let (rounds, planned) = planned(words, setup, charge, &start(setup.recipe.rounds)?)?;
+    let fresh = start(setup.recipe.rounds)?;
+    if let Charge::Local(_) = charge {
+        // Whether there is a price is known before the first report.
+        price(charge, &fresh, setup.delta)?;
+    }
+    let (rounds, planned) = planned(words, setup, charge, &fresh)?;
     let every = match &words.every {
         Some(text) => match whole("--every", text)? {
             0 => return Err(Failure::value("--every", text, "1 or more")),
@@ -94,10 +107,11 @@ pub(crate) fn run(
         Some(key) => key,
         None => words.key()?,
     };
+    watch(Event::Begins(&planned))?;
     let mut saved = Instant::now();
     // Whoever goes on is shown how it went so far.
     for point in log.iter().filter(|point| point.accuracy.is_some()) {
-        look(point, &planned)?;
+        watch(Event::Looked(point))?;
     }
     let mut spent = None;
     while training.done() < rounds {
@@ -124,7 +138,7 @@ pub(crate) fn run(
             saved = Instant::now();
         }
         if point.accuracy.is_some() {
-            look(&point, &planned)?;
+            watch(Event::Looked(&point))?;
         }
     }
     if spent.is_none() {
@@ -142,7 +156,7 @@ fn planned(
 ) -> Result<(u64, String), Failure> {
     let asked = setup.recipe.rounds;
     let Some(target) = setup.target else {
-        return Ok((asked, format!("{} rounds.", grouped(asked))));
+        return Ok((asked, format!("{}.", many(asked))));
     };
     let (budget, delta) = (plain(target.value()), plain(setup.delta.value()));
     let rounds = fresh.affordable(charge, asked, target, setup.delta)?;
@@ -161,7 +175,15 @@ fn planned(
             format!("more would be within epsilon = {budget} at delta = {delta}: ask with --rounds")
         }
     };
-    Ok((rounds, format!("{} rounds: {why}.", grouped(rounds))))
+    Ok((rounds, format!("{}: {why}.", many(rounds))))
+}
+
+/// So many rounds.
+pub(super) fn many(rounds: u64) -> String {
+    match rounds {
+        1 => "1 round".to_owned(),
+        more => format!("{} rounds", grouped(more)),
+    }
 }
 
 /// What has been spent now.

@@ -40,7 +40,7 @@ pub(super) struct Setup {
     /// What a reader must know beyond that.
     pub(super) notes: Vec<String>,
     /// What two neighbouring data sets differ by.
-    pub(super) adjacency: String,
+    pub(super) adjacency: &'static str,
 }
 
 /// What a person's device runs.
@@ -123,9 +123,10 @@ impl TrainWords {
             about: Vec::new(),
             notes,
             adjacency: match self.algorithm {
-                AlgorithmName::Central => "one record is added or removed".into(),
-                AlgorithmName::Blocks => "a whole block is replaced".into(),
-                _ => "one user's value is replaced".into(),
+                AlgorithmName::Central => "one record is added or removed",
+                AlgorithmName::Blocks => "a whole block is replaced",
+                AlgorithmName::Local => "the value of a user who is called every round is replaced",
+                _ => "one user's value is replaced",
             },
         };
         about.insert(0, self.sentence(&setup)?);
@@ -136,6 +137,10 @@ impl TrainWords {
 
     /// Words that mean nothing to this algorithm or this data.
     fn refuse_strangers(&self) -> Result<(), Failure> {
+        if self.data.is_none() && !self.demo {
+            let message = "--data, a folder or a table to learn from, is needed (or --demo)";
+            return Err(Failure::words("--data", message));
+        }
         let name = self.algorithm.name();
         let not_for = |flag: &'static str| {
             Failure::words(flag, format!("{flag} is not for --algorithm {name}"))
@@ -263,10 +268,6 @@ impl TrainWords {
             )
         };
         let Some(path) = &self.data else {
-            if !self.demo {
-                let message = "--data, a folder or a table to learn from, is needed (or --demo)";
-                return Err(Failure::words("--data", message));
-            }
             let data = synthetic::blobs(7, DEMO.0, DEMO.1)?;
             let sentence = of(&data, "A synthetic set of soft blobs".into());
             return Ok((data, sentence));
@@ -401,10 +402,8 @@ impl TrainWords {
             AlgorithmName::Blocks => {
                 let text = self.blocks.as_ref();
                 let text = text.ok_or_else(|| needed("--blocks", "how many there are"))?;
-                let blocks = whole("--blocks", text)?;
-                Round::new(mechanism, blocks)
-                    .and_then(Round::adaptive_within_round)
-                    .map_err(|error| Failure::from(error).about("--users", "--blocks", text))?
+                let blocks = at_least_two("--blocks", text)?;
+                Round::new(mechanism, blocks)?.adaptive_within_round()?
             }
             _ => {
                 let round = Round::new(mechanism, users)?;
@@ -528,13 +527,10 @@ impl Setup {
         let Some(device) = &self.device else {
             return Ok(match words.algorithm {
                 AlgorithmName::Central => {
-                    let batches = whole("--batches", words.batches.as_deref().unwrap_or("100"))?;
+                    let text = words.batches.as_deref().unwrap_or("100");
+                    let batches = at_least_two("--batches", text)?;
                     let sigma = real("--sigma", words.sigma.as_deref().unwrap_or_default())?;
-                    let central = CentralSgd::new(gradients, batches, sigma);
-                    Box::new(central.map_err(|error| {
-                        let text = words.batches.as_deref().unwrap_or("100");
-                        Failure::from(error).about("--users", "--batches", text)
-                    })?)
+                    Box::new(CentralSgd::new(gradients, batches, sigma)?)
                 }
                 _ => {
                     let batch = match &words.sample {
@@ -555,6 +551,14 @@ impl Setup {
             AlgorithmName::Blocks => Box::new(BlocksSgd::new(gradients, randomizer, round)?) as Box<dyn Algorithm>,
             _ => Box::new(ShuffledSgd::new(gradients, randomizer, charge, way)?),
         }))
+    }
+}
+
+/// As many as are needed for one to hide among.
+fn at_least_two(flag: &'static str, text: &str) -> Result<u64, Failure> {
+    match whole(flag, text)? {
+        0 | 1 => Err(Failure::value(flag, text, "2 or more")),
+        many => Ok(many),
     }
 }
 
