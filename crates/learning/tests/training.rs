@@ -9,7 +9,9 @@ use shuffledp_learning::{
     Algorithm, BlocksSgd, CentralSgd, Charge, Dataset, Gradients, Key, Model, Norm, PlainSgd,
     Recipe, Rule, Schedule, ShuffledSgd, Training, Way,
 };
-use shuffledp_randomizers::{PrivUnit, R1, R2, RInf, Randomizer, VectorEstimate, VectorSum};
+use shuffledp_randomizers::{
+    GaussianVector, PrivUnit, R1, R2, RInf, Randomizer, VectorEstimate, VectorSum,
+};
 
 fn data() -> Dataset {
     synthetic::blobs(5, 600, 300).unwrap()
@@ -80,6 +82,61 @@ fn the_short_way_is_the_long_way() {
             assert!((one - other).abs() < 1e-6 * size);
         }
     }
+}
+
+/// Gaussian noise is not drawn the same way twice: one draw for the whole sum against one for every report, each coordinate a number. Two samples of one law.
+#[test]
+fn fast_noise_has_the_law_of_shuffled_noise() {
+    let data = data();
+    let model = Model::logistic(data.shape(), data.classes()).unwrap();
+    let gradients = gradients(&model, &data, Norm::L2);
+    let truth = true_mean(&model, &data, &vec![0.0; model.parameters()], Norm::L2);
+    let randomizer = GaussianVector::new(model.parameters(), 1.0, 2.0).unwrap();
+    let round = Round::new(randomizer.mechanism().clone(), 600).unwrap();
+    let noise = |way, factor: f64| {
+        let charge = Charge::Shuffled(round.clone());
+        let algorithm = ShuffledSgd::new(gradients, &randomizer, charge, way).unwrap();
+        let mut noise = Vec::new();
+        for key in 0..4 {
+            // Other keys for the other way: nothing is shared.
+            let key = key + if way == Way::Fast { 100 } else { 0 };
+            let (mean, reports, _) = one_step(&algorithm, vec![0.0; model.parameters()], key);
+            assert_eq!(reports, 600);
+            noise.extend(
+                mean.iter()
+                    .zip(&truth)
+                    .map(|(x, true_x)| factor * (x - true_x)),
+            );
+        }
+        noise.sort_by(f64::total_cmp);
+        noise
+    };
+    let (shuffled, fast) = (noise(Way::Shuffled, 1.0), noise(Way::Fast, 1.0));
+    // Each is as wide as it must be, σ/√m, to one part in twenty-five.
+    let many = shuffled.len() as f64;
+    for sample in [&shuffled, &fast] {
+        let deviation = (sample.iter().map(|x| x * x).sum::<f64>() / many).sqrt();
+        let off = (deviation / (2.0 / 600f64.sqrt()) - 1.0).abs();
+        assert!(off < 5.0 / (2.0 * many).sqrt(), "{off}");
+    }
+    // Of one shape, by Kolmogorov and Smirnov at one in a million; a quarter wider would show.
+    let limit = (0.5 * 2e6f64.ln()).sqrt() * (2.0 / many).sqrt();
+    assert!(kolmogorov(&shuffled, &fast) < limit);
+    assert!(kolmogorov(&shuffled, &noise(Way::Fast, 1.25)) > limit);
+}
+
+/// The largest distance between the distribution functions of two sorted samples of one size.
+fn kolmogorov(one: &[f64], other: &[f64]) -> f64 {
+    let (mut i, mut j, mut most) = (0, 0, 0usize);
+    while i < one.len() && j < other.len() {
+        if one[i] <= other[j] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+        most = most.max(i.abs_diff(j));
+    }
+    most as f64 / one.len() as f64
 }
 
 /// The mean of all clipped gradients at these parameters.
