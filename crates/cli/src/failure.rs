@@ -35,6 +35,17 @@ impl Failure {
         }
     }
 
+    /// A value outside what the library takes.
+    fn outside(flag: &'static str, value: String, allowed: String) -> Self {
+        Self {
+            flag: Some(flag),
+            message: format!("{flag} {value} is outside {allowed}"),
+            value: Some(value),
+            allowed: Some(allowed),
+            code: BAD_INPUT,
+        }
+    }
+
     /// A combination of words that makes no sense.
     pub(crate) fn words(flag: &'static str, message: impl Into<String>) -> Self {
         Self {
@@ -159,13 +170,7 @@ impl From<shuffledp::randomizers::Error> for Failure {
                     "dimension" => "--dimension",
                     _ => "--k",
                 };
-                Self {
-                    flag: Some(flag),
-                    message: format!("{flag} {value} is outside {allowed}"),
-                    value: Some(value),
-                    allowed: Some(allowed),
-                    code: BAD_INPUT,
-                }
+                Self::outside(flag, value, allowed)
             }
             Error::NoRandomness(_) => Self::incomplete(message),
             _ => Self {
@@ -204,13 +209,7 @@ impl From<shuffledp::learning::Error> for Failure {
                     // Of the model, for this data.
                     _ => return Self::words("--model", format!("--model: {message}")),
                 };
-                Self {
-                    flag: Some(flag),
-                    message: format!("{flag} {value} is outside {allowed}"),
-                    value: Some(value),
-                    allowed: Some(allowed),
-                    code: BAD_INPUT,
-                }
+                Self::outside(flag, value, allowed)
             }
             Error::Missing { .. }
             | Error::Unreadable { .. }

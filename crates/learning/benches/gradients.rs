@@ -1,44 +1,16 @@
 //! One epoch of private learning, without its randomizer and with it: 60,000 gradients of images of 28×28, each clipped to norm 1, on all cores.
 
+mod pictures;
+
 use criterion::{Criterion, criterion_group, criterion_main};
+use pictures::{EXAMPLES, SHAPE, clipped, examples};
 use shuffledp_accounting::Round;
 use shuffledp_learning::{
-    Activation, Charge, Error, Examples, Gradients, Key, Model, Norm, Recipe, Rule, Schedule,
-    Shape, ShuffledSgd, Training, Way,
+    Activation, Charge, Error, Key, Model, Recipe, Rule, Schedule, ShuffledSgd, Training, Way,
 };
 use shuffledp_randomizers::{R2, Randomizer};
 use std::hint::black_box;
 use std::time::Duration;
-
-const EXAMPLES: usize = 60_000;
-const SHAPE: Shape = Shape {
-    channels: 1,
-    height: 28,
-    width: 28,
-};
-
-/// A fifth of the numbers is ink, as in handwriting; classes take turns.
-fn examples() -> Result<Examples, Error> {
-    let images = (0..EXAMPLES * SHAPE.numbers())
-        .map(|at| (at as u32).wrapping_mul(2_654_435_769) >> 16)
-        .map(|word| match word % 5 {
-            0 => word as f32 / 32_768.0 - 1.0,
-            _ => -1.0,
-        })
-        .collect();
-    let labels = (0..EXAMPLES).map(|at| (at % 10) as u8).collect();
-    Examples::new(SHAPE, 10, images, labels)
-}
-
-/// Everybody's gradient, clipped to norm 1.
-fn clipped<'a>(model: &'a Model, examples: &'a Examples) -> Gradients<'a> {
-    Gradients {
-        model,
-        examples,
-        norm: Norm::L2,
-        bound: 1.0,
-    }
-}
 
 fn gradients(criterion: &mut Criterion) {
     let examples = match examples() {

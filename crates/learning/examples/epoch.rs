@@ -9,21 +9,18 @@
 //!
 //! Prints seconds, peak memory in MB (from `/proc`), and the norm of the sum. Images are made by a formula; another program can make the same ones.
 
+#[path = "../benches/pictures/mod.rs"]
+mod pictures;
+
+use pictures::{EXAMPLES, SHAPE, clipped, examples};
 use shuffledp_accounting::Round;
 use shuffledp_learning::{
-    Activation, Charge, Error, Examples, Gradients, Key, Model, Norm, Recipe, Rule, Schedule,
-    Shape, ShuffledSgd, Training, Way,
+    Activation, Charge, Error, Examples, Key, Model, Recipe, Rule, Schedule, ShuffledSgd, Training,
+    Way,
 };
 use shuffledp_randomizers::{R2, Randomizer};
 use std::time::Instant;
 
-const EXAMPLES: usize = 60_000;
-const SHAPE: Shape = Shape {
-    channels: 1,
-    height: 28,
-    width: 28,
-};
-const BOUND: f64 = 1.0;
 const EPSILON0: f64 = 1.5;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -57,29 +54,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A fifth of the numbers is ink, as in handwriting; classes take turns.
-fn examples() -> Result<Examples, Error> {
-    let images = (0..EXAMPLES * SHAPE.numbers())
-        .map(|at| (at as u32).wrapping_mul(2_654_435_769) >> 16)
-        .map(|word| match word % 5 {
-            0 => word as f32 / 32_768.0 - 1.0,
-            _ => -1.0,
-        })
-        .collect();
-    let labels = (0..EXAMPLES).map(|at| (at % 10) as u8).collect();
-    Examples::new(SHAPE, 10, images, labels)
-}
-
-/// Everybody's gradient, clipped.
-fn clipped<'a>(model: &'a Model, examples: &'a Examples) -> Gradients<'a> {
-    Gradients {
-        model,
-        examples,
-        norm: Norm::L2,
-        bound: BOUND,
-    }
-}
-
 /// The same sum, estimated from what randomizers report: how far one step at rate 1 moves the parameters, times the reports.
 fn randomised(
     model: &Model,
@@ -87,7 +61,7 @@ fn randomised(
     examples: &Examples,
     way: Way,
 ) -> Result<Vec<f64>, Error> {
-    let randomizer = R2::new(parameters.len(), BOUND, EPSILON0)?;
+    let randomizer = R2::new(parameters.len(), 1.0, EPSILON0)?;
     let round = Round::new(randomizer.mechanism().clone(), EXAMPLES as u64)?;
     let gradients = clipped(model, examples);
     let algorithm = ShuffledSgd::new(gradients, &randomizer, Charge::Shuffled(round), way)?;
