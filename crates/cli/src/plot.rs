@@ -235,7 +235,7 @@ impl Picture {
                     let dash = (series.side == Side::Lower).then_some("4 3");
                     (COLOURS[band % COLOURS.len()], dash)
                 }
-                Look::Line => {
+                Look::Line | Look::Path => {
                     // The colours that no band has.
                     let free = &COLOURS[bands.clamp(1, COLOURS.len() - 1)..];
                     lines += 1;
@@ -371,6 +371,7 @@ impl Picture {
         for (at, value) in sheet.at.iter().zip(&series.values) {
             match (self.shown(*value), runs.last_mut()) {
                 (Some(value), Some(run)) => run.push((*at, value)),
+                (None, _) if series.look == Look::Path => {}
                 _ => runs.push(Vec::new()),
             }
         }

@@ -1,6 +1,7 @@
 //! Progress on standard error: a bar on a terminal, nothing otherwise.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use std::borrow::Cow;
 
 /// A bar that is gone when its work is done.
 pub(crate) struct Progress(ProgressBar);
@@ -18,7 +19,7 @@ impl Progress {
     }
 
     /// What is being done.
-    pub(crate) fn say(&self, what: &'static str) {
+    pub(crate) fn say(&self, what: impl Into<Cow<'static, str>>) {
         self.0.set_message(what);
         self.0.tick();
     }

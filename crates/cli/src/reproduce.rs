@@ -3,6 +3,7 @@
 //! An exhibit is made of numbers (CSV), a picture (SVG) and a note (Markdown): the settings, what the paper prints where it prints anything, what the same formula gives here, and what is right today.
 
 mod enhanced_rdp;
+mod learning;
 mod numerical_accounting;
 mod ours;
 mod shuffle_gaussian;
@@ -15,6 +16,7 @@ use crate::plot::{Kind, Picture};
 use crate::progress::Progress;
 use crate::series::{Look, Series, Sheet};
 use clap::Args;
+use learning::School;
 use rayon::prelude::*;
 use shuffledp::atoms::Atoms;
 use shuffledp::bounds::Unmet;
@@ -37,6 +39,9 @@ pub(crate) struct ReproduceArguments {
     /// The folder to write into, one folder in it for each paper
     #[arg(long, value_name = "DIR", default_value = "papers")]
     out: PathBuf,
+    /// A folder with MNIST's files, for the exhibits that learn (`scripts/fetch-data mnist DIR` fetches them)
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
 }
 
 /// Something that a paper shows.
@@ -44,7 +49,16 @@ pub(crate) struct Exhibit {
     /// Paper and item, as in `shuffle-gaussian/table-1`.
     id: &'static str,
     title: &'static str,
-    make: fn() -> Result<Shown, Failure>,
+    make: Make,
+}
+
+/// How an exhibit is made.
+#[derive(Clone, Copy)]
+pub(crate) enum Make {
+    /// By accounting alone.
+    Accounted(fn() -> Result<Shown, Failure>),
+    /// By learning from MNIST.
+    Learnt(fn(&School) -> Result<Shown, Failure>),
 }
 
 /// An exhibit, made.
@@ -56,6 +70,9 @@ pub(crate) struct Shown {
     /// Paragraphs and tables below the picture.
     text: Vec<String>,
 }
+
+/// What exhibits that learn need, and where it comes from.
+const MNIST: &str = "a folder with MNIST's files (`scripts/fetch-data mnist DIR` fetches them)";
 
 /// The papers, and what each claims; ours last.
 const PAPERS: [(&str, &str); 6] = [
@@ -101,7 +118,7 @@ impl ReproduceArguments {
         let Some(id) = &self.id else {
             let lines: Vec<String> = all
                 .iter()
-                .map(|exhibit| format!("{:34} {}\n", exhibit.id, exhibit.title))
+                .map(|exhibit| format!("{:39} {}\n", exhibit.id, exhibit.title))
                 .collect();
             return Ok(lines.concat());
         };
@@ -115,10 +132,23 @@ impl ReproduceArguments {
             return Err(Failure::value("ID", id, allowed));
         }
         let progress = Progress::of(asked.len() as u64, "exhibits");
-        let mut lines = String::new();
+        let school = self.data.as_ref().map(|data| School::new(data, &progress));
+        let (mut lines, mut left_out) = (String::new(), Vec::new());
         for exhibit in asked {
             progress.say(exhibit.id);
-            let shown = (exhibit.make)()?;
+            let shown = match (exhibit.make, &school) {
+                (Make::Accounted(make), _) => make()?,
+                (Make::Learnt(make), Some(school)) => make(school)?,
+                (Make::Learnt(_), None) if exhibit.id == id => {
+                    let message = format!("--data, {MNIST}, is needed for {id}");
+                    return Err(Failure::words("--data", message));
+                }
+                (Make::Learnt(_), None) => {
+                    left_out.push(exhibit.id);
+                    progress.step();
+                    continue;
+                }
+            };
             for path in exhibit.write(&shown, &self.out)? {
                 lines += &format!("{}\n", path.display());
             }
@@ -128,6 +158,10 @@ impl ReproduceArguments {
             let path = self.out.join("README.md");
             write(&path, index(&all).as_bytes())?;
             lines += &format!("{}\n", path.display());
+        }
+        if !left_out.is_empty() {
+            let ids = left_out.join(", ");
+            lines += &format!("Left out without --data, {MNIST}: {ids}\n");
         }
         Ok(lines)
     }
@@ -162,8 +196,12 @@ impl Exhibit {
 
     fn note(&self, shown: &Shown) -> String {
         let (id, item) = (self.id, self.item());
+        let data = match self.make {
+            Make::Accounted(_) => "",
+            Make::Learnt(_) => " --data MNIST",
+        };
         format!(
-            "# {}: {}\n\n{}\n\n![{}]({item}.svg)\n\n{}\n\nNumbers: [{item}.csv]({item}.csv). Made by `shuffledp reproduce {id}`.\n",
+            "# {}: {}\n\n{}\n\n![{}]({item}.svg)\n\n{}\n\nNumbers: [{item}.csv]({item}.csv). Made by `shuffledp reproduce {id}{data}`.\n",
             heading(self),
             self.title,
             shown.settings,
@@ -173,18 +211,23 @@ impl Exhibit {
     }
 }
 
-/// shuffle-gaussian, Table 1.
+/// shuffle-gaussian, Table 1; subsampled-shuffle-rdp, Figure 3 (epsilon).
 fn heading(exhibit: &Exhibit) -> String {
-    match exhibit.item().split_once('-') {
-        Some(("table", number)) => format!("{}, Table {number}", exhibit.paper()),
-        Some(("figure", number)) => format!("{}, Figure {number}", exhibit.paper()),
-        _ => exhibit.paper().to_owned(),
-    }
+    let kind = match exhibit.item().split_once('-') {
+        Some(("table", number)) => ("Table", number),
+        Some(("figure", number)) => ("Figure", number),
+        _ => return exhibit.paper().to_owned(),
+    };
+    let number = match kind.1.split_once('-') {
+        Some((number, part)) => format!("{number} ({part})"),
+        None => kind.1.to_owned(),
+    };
+    format!("{}, {} {number}", exhibit.paper(), kind.0)
 }
 
 /// The page that lists all of them.
 fn index(all: &[Exhibit]) -> String {
-    let mut page = "# The papers, reproduced\n\nEvery table and figure of the five papers that this project started from that is about accounting alone, and the epsilon axis of one about learning, made anew by `shuffledp reproduce all`: each with its numbers (CSV), a picture (SVG) and a note on what the paper prints, what the same formula gives here, and what is right today. What the papers got wrong, with evidence: [errata](../docs/errata.md).\n".to_owned();
+    let mut page = "# The papers, reproduced\n\nThe tables and figures of the five papers that this project started from, made anew by `shuffledp reproduce all --data MNIST` (without `--data`, those that are about accounting alone): each with its numbers (CSV), a picture (SVG) and a note on what the paper prints, what the same formula gives here, and what is right today. What the papers got wrong, with evidence: [errata](../docs/errata.md).\n".to_owned();
     for (paper, claim) in PAPERS {
         page += &format!("\n## {paper}\n\n{claim}.\n\n| | |\n|---|---|\n");
         for exhibit in all.iter().filter(|exhibit| exhibit.paper() == paper) {

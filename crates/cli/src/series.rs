@@ -13,6 +13,8 @@ pub(crate) enum Look {
     Band(usize),
     /// A line of its own.
     Line,
+    /// A line through the values that there are, whatever lies between them.
+    Path,
     /// Marks without a line: numbers that somebody printed.
     Marks,
     /// One end of a bar at each of the marks that come before.
@@ -37,7 +39,9 @@ impl Series {
     /// The name with what the number is worth.
     pub(crate) fn label(&self) -> String {
         let name = match (self.look, self.side) {
-            (Look::Marks | Look::Hidden, _) | (Look::Line, Side::Upper) => self.name.clone(),
+            (Look::Marks | Look::Hidden | Look::Path, _) | (Look::Line, Side::Upper) => {
+                self.name.clone()
+            }
             (_, side) => format!("{}, {side}", self.name),
         };
         match self.standing {

@@ -10,8 +10,9 @@ use crate::failure::Failure;
 use crate::number::{grouped, plain, rounded, whole};
 use crate::plot::{Axis, Kind, Picture};
 use crate::series::{Look, Series, Sheet};
-use clap::{Args, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 use folder::Folder;
+pub(crate) use run::Course;
 use run::{Event, Outcome, Point, Price};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -420,7 +421,25 @@ impl TrainArguments {
     }
 }
 
+/// A command line without its first two words.
+#[derive(Parser)]
+#[command(name = "train", no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    words: TrainWords,
+}
+
 impl TrainWords {
+    /// What stands behind `shuffledp train`, separated by spaces.
+    pub(crate) fn parsed(line: &str) -> Result<Self, Failure> {
+        Ok(Line::try_parse_from(line.split_whitespace())?.words)
+    }
+
+    /// How well it goes, in memory and without prices; `step` hears of every round, and of how many there are.
+    pub(crate) fn course(&self, step: &mut dyn FnMut(u64, u64)) -> Result<Course, Failure> {
+        run::course(self, &self.setup()?, step)
+    }
+
     /// A demonstration has its own answers where nothing is said.
     fn with_demonstration(mut self) -> Self {
         if self.demo {

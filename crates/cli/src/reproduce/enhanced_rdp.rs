@@ -1,7 +1,10 @@
 //! *Rényi differential privacy in the shuffle model: enhanced amplification bounds*.
 
+mod figure_4;
+mod principal;
+
 use super::{
-    Exhibit, Shown, any_ldp, band, between, digits, line, linear, local, logarithmic, lower,
+    Exhibit, Make, Shown, any_ldp, band, between, digits, line, linear, local, logarithmic, lower,
     markdown,
 };
 use crate::failure::Failure;
@@ -10,21 +13,26 @@ use crate::series::{Series, Sheet};
 use shuffledp::bounds::{enhanced_rdp, girgis_2021};
 use shuffledp::{Divergence, Error, Standing};
 
-pub(super) const EXHIBITS: [Exhibit; 3] = [
+pub(super) const EXHIBITS: [Exhibit; 4] = [
     Exhibit {
         id: "enhanced-rdp/table-1",
         title: "leading constants of Renyi bounds",
-        make: table_1,
+        make: Make::Accounted(table_1),
     },
     Exhibit {
         id: "enhanced-rdp/figure-2",
         title: "Renyi divergence over epsilon0",
-        make: figure_2,
+        make: Make::Accounted(figure_2),
     },
     Exhibit {
         id: "enhanced-rdp/figure-3",
         title: "Renyi divergence over its order",
-        make: figure_3,
+        make: Make::Accounted(figure_3),
+    },
+    Exhibit {
+        id: "enhanced-rdp/figure-4",
+        title: "accuracy of shuffled noisy SGD over epsilon0",
+        make: Make::Learnt(figure_4::figure_4),
     },
 ];
 

@@ -1,7 +1,7 @@
 //! *Numerical accounting in the shuffle model of differential privacy*.
 
 use super::{
-    Exhibit, Shown, any_ldp, band, between, converted, digits, line, linear, local, markdown,
+    Exhibit, Make, Shown, any_ldp, band, between, converted, digits, line, linear, local, markdown,
     over_rounds, priced, upper_delta, whole,
 };
 use crate::failure::Failure;
@@ -17,27 +17,27 @@ pub(super) const EXHIBITS: [Exhibit; 5] = [
     Exhibit {
         id: "numerical-accounting/figure-1",
         title: "delta of one and two rounds, by distributions and by moments",
-        make: figure_1,
+        make: Make::Accounted(figure_1),
     },
     Exhibit {
         id: "numerical-accounting/figure-2",
         title: "how fine a grid connecting the dots needs",
-        make: figure_2,
+        make: Make::Accounted(figure_2),
     },
     Exhibit {
         id: "numerical-accounting/figure-3",
         title: "epsilon of many rounds of a sample",
-        make: figure_3,
+        make: Make::Accounted(figure_3),
     },
     Exhibit {
         id: "numerical-accounting/figure-4",
         title: "k-ary randomized response, adversary by adversary",
-        make: figure_4,
+        make: Make::Accounted(figure_4),
     },
     Exhibit {
         id: "numerical-accounting/figure-5",
         title: "delta of a few users with Gaussian noise",
-        make: figure_5,
+        make: Make::Accounted(figure_5),
     },
 ];
 

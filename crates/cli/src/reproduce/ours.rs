@@ -1,6 +1,6 @@
 //! What this project adds: how close the bounds are, and what they cost.
 
-use super::{Exhibit, Shown, any_ldp, epsilon, line, linear, logarithmic};
+use super::{Exhibit, Make, Shown, any_ldp, epsilon, line, linear, logarithmic};
 use crate::failure::Failure;
 use crate::number::rounded_to;
 use crate::plot::{Axis, EVERYWHERE, Picture};
@@ -13,12 +13,12 @@ pub(super) const EXHIBITS: [Exhibit; 2] = [
     Exhibit {
         id: "ours/gap-closed",
         title: "the upper bound over the lower one",
-        make: gap_closed,
+        make: Make::Accounted(gap_closed),
     },
     Exhibit {
         id: "ours/cost-against-n",
         title: "the time of an answer over the number of users",
-        make: cost_against_n,
+        make: Make::Accounted(cost_against_n),
     },
 ];
 

@@ -1,7 +1,9 @@
 //! *Shuffle Gaussian mechanism for differential privacy*.
 
+mod figure_1b;
+
 use super::{
-    Exhibit, Shown, between, converted, digits, gaussian_on_the_interval, line, markdown,
+    Exhibit, Make, Shown, between, converted, digits, gaussian_on_the_interval, line, markdown,
     over_rounds, printed, whole,
 };
 use crate::failure::Failure;
@@ -11,16 +13,21 @@ use shuffledp::Standing;
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, unshuffled};
 use shuffledp::bounds::{Unmet, feldman_2021};
 
-pub(super) const EXHIBITS: [Exhibit; 2] = [
+pub(super) const EXHIBITS: [Exhibit; 3] = [
     Exhibit {
         id: "shuffle-gaussian/table-1",
         title: "epsilon of a few compositions",
-        make: table_1,
+        make: Make::Accounted(table_1),
     },
     Exhibit {
         id: "shuffle-gaussian/figure-1a",
         title: "epsilon of many compositions",
-        make: figure_1a,
+        make: Make::Accounted(figure_1a),
+    },
+    Exhibit {
+        id: "shuffle-gaussian/figure-1b",
+        title: "accuracy over epsilon",
+        make: Make::Learnt(figure_1b::figure_1b),
     },
 ];
 

@@ -1,8 +1,10 @@
 //! *Shuffled check-in: privacy amplification towards practical distributed learning*.
 
+mod learning;
+
 use super::{
-    Exhibit, Shown, any_ldp, band, between, converted, digits, epsilon, gaussian_on_the_interval,
-    line, markdown, over_rounds, printed, whole,
+    Exhibit, Make, Shown, any_ldp, band, between, converted, digits, epsilon,
+    gaussian_on_the_interval, line, markdown, over_rounds, printed, whole,
 };
 use crate::failure::Failure;
 use crate::plot::{Axis, EVERYWHERE, Picture};
@@ -15,21 +17,36 @@ use shuffledp::bounds::{Unmet, balle_2018, feldman_2021, secure_aggregation, wan
 use shuffledp::rdp::{Orders, RdpCurve};
 use shuffledp::{Epsilon, Side, Standing};
 
-pub(super) const EXHIBITS: [Exhibit; 3] = [
+pub(super) const EXHIBITS: [Exhibit; 6] = [
     Exhibit {
         id: "shuffled-check-in/table-2",
         title: "epsilon of a hundred check-in rounds",
-        make: table_2,
+        make: Make::Accounted(table_2),
+    },
+    Exhibit {
+        id: "shuffled-check-in/figure-2",
+        title: "accuracy over epsilon",
+        make: Make::Learnt(learning::figure_2),
     },
     Exhibit {
         id: "shuffled-check-in/figure-3",
         title: "shuffled Gaussian noise, below and above",
-        make: figure_3,
+        make: Make::Accounted(figure_3),
+    },
+    Exhibit {
+        id: "shuffled-check-in/figure-4",
+        title: "accuracy over epsilon, with a trusted server and with a shuffler",
+        make: Make::Learnt(learning::figure_4),
     },
     Exhibit {
         id: "shuffled-check-in/figure-5",
         title: "distributed check-in against a sample of fixed size",
-        make: figure_5,
+        make: Make::Accounted(figure_5),
+    },
+    Exhibit {
+        id: "shuffled-check-in/figure-6a",
+        title: "accuracy over epsilon, from above and from below",
+        make: Make::Learnt(learning::figure_6a),
     },
 ];
 

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::number::{grouped, plain, whole};
 use serde_json::{Value, json};
 use shuffledp::learning::{Charge, Error, Spent, Training};
-use shuffledp::{Bound, Delta, Epsilon, Error as AccountingError};
+use shuffledp::{Bound, Delta, Epsilon, Error as AccountingError, Round};
 use std::time::{Duration, Instant};
 
 /// Time between two checkpoints: what a kill may cost.
@@ -54,6 +54,14 @@ pub(crate) enum Event<'a> {
     Looked(&'a Point),
 }
 
+/// How well it went, without what it cost.
+pub(crate) struct Course {
+    /// What each round is charged as; none where nobody is protected.
+    pub(crate) round: Option<Round>,
+    /// Rounds that were looked at, and the accuracy after each.
+    pub(crate) looks: Vec<(u64, f64)>,
+}
+
 /// Runs to the end.
 pub(crate) fn run(
     words: &TrainWords,
@@ -63,29 +71,17 @@ pub(crate) fn run(
 ) -> Result<Outcome, Failure> {
     let algorithm = setup.algorithm(words)?;
     let charge = algorithm.charge();
-    let start = |rounds| {
-        let mut recipe = setup.recipe.clone();
-        recipe.rounds = rounds;
-        let users = match charge.round() {
-            Some(round) => round.users(),
-            None => setup.data.train().len() as u64,
-        };
-        Training::new(recipe, setup.model.initial(1), "train", users.max(2))
-    };
-    let fresh = start(setup.recipe.rounds)?;
     if let Charge::Local(_) = charge {
         // Whether there is a price is known before the first report.
-        price(charge, &fresh, setup.delta)?;
+        price(
+            charge,
+            &fresh(setup, charge, setup.recipe.rounds)?,
+            setup.delta,
+        )?;
     }
-    let (rounds, planned) = planned(words, setup, charge, &fresh)?;
-    let every = match &words.every {
-        Some(text) => match whole("--every", text)? {
-            0 => return Err(Failure::value("--every", text, "1 or more")),
-            every => every,
-        },
-        None => (rounds / LOOKS).max(1),
-    };
-    let mut training = start(rounds)?;
+    let (rounds, planned) = planned(words, setup, charge)?;
+    let every = every(words, rounds)?;
+    let mut training = fresh(setup, charge, rounds)?;
     let mut key = None;
     let mut log = Vec::new();
     if let Some(folder) = folder {
@@ -147,19 +143,66 @@ pub(crate) fn run(
     Ok(Outcome { points: log, spent })
 }
 
-/// How many rounds, and why.
-fn planned(
+/// Runs to the end in memory, and asks for no price: that may take longer than learning, and whoever wants one has the round. `step` is called after every round with its number and how many are planned.
+pub(crate) fn course(
     words: &TrainWords,
     setup: &Setup,
-    charge: &Charge,
-    fresh: &Training,
-) -> Result<(u64, String), Failure> {
+    step: &mut dyn FnMut(u64, u64),
+) -> Result<Course, Failure> {
+    let algorithm = setup.algorithm(words)?;
+    let charge = algorithm.charge();
+    let (rounds, _) = planned(words, setup, charge)?;
+    let every = every(words, rounds)?;
+    let mut training = fresh(setup, charge, rounds)?;
+    let key = words.key()?;
+    let mut looks = Vec::new();
+    while training.done() < rounds {
+        let done = training.step(&*algorithm, key)?.round;
+        if done % every == 0 || done == rounds {
+            let accuracy = setup
+                .model
+                .accuracy(training.parameters(), setup.data.test())?;
+            looks.push((done, accuracy));
+        }
+        step(done, rounds);
+    }
+    Ok(Course {
+        round: charge.round().cloned(),
+        looks,
+    })
+}
+
+/// Before the first round.
+fn fresh(setup: &Setup, charge: &Charge, rounds: u64) -> Result<Training, Failure> {
+    let mut recipe = setup.recipe.clone();
+    recipe.rounds = rounds;
+    let users = match charge.round() {
+        Some(round) => round.users(),
+        None => setup.data.train().len() as u64,
+    };
+    let start = setup.model.initial(1);
+    Ok(Training::new(recipe, start, "train", users.max(2))?)
+}
+
+/// Rounds from one look to the next.
+fn every(words: &TrainWords, rounds: u64) -> Result<u64, Failure> {
+    match &words.every {
+        Some(text) => match whole("--every", text)? {
+            0 => Err(Failure::value("--every", text, "1 or more")),
+            every => Ok(every),
+        },
+        None => Ok((rounds / LOOKS).max(1)),
+    }
+}
+
+/// How many rounds, and why.
+fn planned(words: &TrainWords, setup: &Setup, charge: &Charge) -> Result<(u64, String), Failure> {
     let asked = setup.recipe.rounds;
     let Some(target) = setup.target else {
         return Ok((asked, format!("{}.", many(asked))));
     };
     let (budget, delta) = (plain(target.value()), plain(setup.delta.value()));
-    let rounds = fresh.affordable(charge, asked, target, setup.delta)?;
+    let rounds = fresh(setup, charge, asked)?.affordable(charge, asked, target, setup.delta)?;
     if rounds == 0 {
         return Err(Failure::words(
             "--target-epsilon",
