@@ -431,6 +431,7 @@ fn whiskers(sheet: &Sheet, marks: usize, scale: f64) -> Vec<(f64, f64)> {
         .zip(&low.values)
         .zip(&high.values);
     let reaches: Option<Vec<(f64, f64)>> = rows
+        .filter(|((mark, _), _)| mark.is_some())
         .map(|((mark, low), high)| {
             let (mark, low, high) = ((*mark)?, (*low)?, (*high)?);
             Some((scale * (mark - low), scale * (high - mark)))

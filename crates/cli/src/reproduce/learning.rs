@@ -1,13 +1,15 @@
 //! What exhibits that learn share. A run is a command line of `shuffledp train`, which the note prints; a process makes it once, however many exhibits read it. Accuracy is drawn over the ε that some account gives to each round.
 
+use super::epsilon;
 use crate::failure::Failure;
 use crate::number::grouped;
 use crate::progress::Progress;
 use crate::series::{Look, Series, Sheet};
 use crate::train::{Course, TrainWords};
+use rayon::prelude::*;
 use shuffledp::learning::Dataset;
 use shuffledp::learning::data::idx;
-use shuffledp::{Round, Side, Standing};
+use shuffledp::{Error, Round, Side, Standing};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -67,6 +69,25 @@ pub(super) fn commands(lines: &[&str]) -> String {
 pub(super) fn charged(course: &Course) -> Result<Round, Failure> {
     let round = course.round.clone();
     round.ok_or_else(|| Failure::incomplete("a run without protection has no price"))
+}
+
+/// The certified ε of so many rounds of a kind, for each of several numbers of them, on all cores.
+pub(super) fn certified(
+    round: &Round,
+    rounds: &[u64],
+    delta: f64,
+) -> Result<Vec<(u64, f64)>, Error> {
+    let one = |rounds: u64| epsilon(round, rounds as f64, delta);
+    rounds
+        .par_iter()
+        .map(|&rounds| Ok((rounds, one(rounds)?.upper.value.value())))
+        .collect()
+}
+
+/// The price of so many rounds in such a list.
+pub(super) fn listed(prices: &[(u64, f64)], rounds: u64) -> Option<f64> {
+    let price = prices.iter().find(|price| price.0 == rounds);
+    price.map(|price| price.1)
 }
 
 /// Accuracy after a round, and the ε of all rounds up to it.

@@ -2,10 +2,10 @@
 
 use crate::failure::Failure;
 use crate::plot::{Axis, Picture};
-use crate::reproduce::learning::{Line, School, charged, commands, over_epsilon, percent};
-use crate::reproduce::{
-    Shown, converted, digits, epsilon, gaussian_on_the_interval, markdown, priced,
+use crate::reproduce::learning::{
+    Line, School, certified, charged, commands, listed, over_epsilon, percent,
 };
+use crate::reproduce::{Shown, converted, digits, gaussian_on_the_interval, markdown, priced};
 use rayon::prelude::*;
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, theorem_2};
 use shuffledp::bounds::shuffled_check_in::{CheckIn, approach_1, approach_2, baseline};
@@ -96,20 +96,10 @@ fn of_numbers(rounds: &[u64]) -> Result<Vec<(u64, f64)>, Error> {
 /// The certified ε of a trusted server that adds as much noise as all the reports of a round have, at the end of some epochs.
 fn central(rounds: &[u64]) -> Result<Vec<(u64, f64)>, Error> {
     let epoch = Round::new(Mechanism::random_allocation(BATCH.sqrt() * SIGMA)?, EPOCH)?;
-    rounds
-        .par_iter()
-        .map(|&rounds| {
-            let answer = epsilon(&epoch, (rounds / EPOCH) as f64, DELTA)?;
-            Ok((rounds, answer.upper.value.value()))
-        })
-        .collect()
-}
-
-fn listed(prices: &[(u64, f64)], rounds: u64) -> Option<f64> {
-    prices
-        .iter()
-        .find(|price| price.0 == rounds)
-        .map(|price| price.1)
+    let epochs: Vec<u64> = rounds.iter().map(|rounds| rounds / EPOCH).collect();
+    let mut prices = certified(&epoch, &epochs, DELTA)?;
+    prices.iter_mut().for_each(|price| price.0 *= EPOCH);
+    Ok(prices)
 }
 
 /// Whether the library finds a guarantee for these rounds at all; it is asked, not remembered.
@@ -157,17 +147,8 @@ pub(super) fn figure_2(school: &School) -> Result<Shown, Failure> {
     let looks = &course.looks;
     let theirs = Theirs::at_sensitivity(1.0);
     let round = charged(&ours)?;
-    let prices: Result<Vec<(u64, f64)>, Error> = ours
-        .looks
-        .par_iter()
-        .map(|look| {
-            Ok((
-                look.0,
-                epsilon(&round, look.0 as f64, DELTA)?.upper.value.value(),
-            ))
-        })
-        .collect();
-    let prices = prices?;
+    let rounds: Vec<u64> = ours.looks.iter().map(|look| look.0).collect();
+    let prices = certified(&round, &rounds, DELTA)?;
     let mut lines = theirs.lines(looks);
     lines.push(Line::new(
         "R_2 on fixed features instead",
