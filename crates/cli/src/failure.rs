@@ -203,6 +203,7 @@ impl From<shuffledp::learning::Error> for Failure {
                     "momentum" => "--momentum",
                     "radius" => "--radius",
                     "blocks" => "--blocks",
+                    "batches" => "--batches",
                     "batch" => "--sample",
                     "validation" => "--validation",
                     "delta" => "--delta",
@@ -218,6 +219,7 @@ impl From<shuffledp::learning::Error> for Failure {
             | Error::Examples { .. } => Self::words("--data", format!("--data: {message}")),
             Error::Checkpoint { .. } => Self::words("--resume", format!("--resume: {message}")),
             Error::NoLocalPrice { .. } => Self::words("--randomizer", message),
+            Error::Diverged => Self::words("--rate", format!("--rate: {message}")),
             Error::Attendance(_) => Self::words("--check-in", message),
             _ => Self::incomplete(message),
         }

@@ -378,15 +378,25 @@ pub(crate) struct TrainArguments {
 impl TrainArguments {
     /// Runs, printing as it goes where people read, and gives what is left to print.
     pub(crate) fn text(&self) -> Result<String, Failure> {
-        let (words, folder) = match (&self.resume, &self.out) {
+        let (words, mut folder) = match (&self.resume, &self.out) {
             (Some(path), _) => {
                 let folder = Folder::open(path);
+                if let Some(result) = folder.result()? {
+                    return Ok(format!("This run is over: {result}\n"));
+                }
                 (folder.words()?, Some(folder))
             }
-            (None, out) => (
-                self.words.clone().with_demonstration(),
-                out.as_ref().map(|path| Folder::new(path)).transpose()?,
-            ),
+            (None, Some(path)) => {
+                let mut words = self.words.clone().with_demonstration();
+                // Whoever goes on may be elsewhere.
+                if let Some(data) = &mut words.data
+                    && let Ok(full) = data.canonicalize()
+                {
+                    *data = full;
+                }
+                (words, Some(Folder::new(path)?))
+            }
+            (None, None) => (self.words.clone().with_demonstration(), None),
         };
         let setup = words.setup()?;
         let people = self.format == Format::Table;
@@ -399,7 +409,7 @@ impl TrainArguments {
             )),
             Event::Looked(point) => say(&point.line()),
         };
-        let outcome = run::run(&words, &setup, folder.as_ref(), &mut watch)?;
+        let outcome = run::run(&words, &setup, folder.as_mut(), &mut watch)?;
         if let Some(folder) = &folder {
             folder.finish(&outcome, &picture(&outcome, &setup.about[0])?)?;
         }
@@ -520,12 +530,13 @@ impl Outcome {
             lines.push(match (&self.spent, last.price) {
                 (Some(spent), _) => {
                     let (upper, lower) = (&spent.upper, &spent.lower);
-                    let below = match rounded(lower.value.value(), Side::Lower) {
-                        zero if zero == "0" => "nothing above 0 is ruled out".to_owned(),
-                        least => format!("no proof can get below {least}"),
+                    let below = match (rounded(lower.value.value(), Side::Lower), &lower.attained_by) {
+                        (zero, _) if zero == "0" => "Nothing above 0 is ruled out.".to_owned(),
+                        (least, Some(attained)) => format!("No proof that knows the devices only by this price, and gradients only by their bound, can get below {least}:\n{attained}."),
+                        (least, None) => format!("No such proof can get below {least}."),
                     };
                     format!(
-                        "Privacy: all rounds together are ({}, {})-differentially private when {}\n({}, {}); {below}.",
+                        "Privacy: all rounds together are ({}, {})-differentially private when {}\n({}, {}). {below}",
                         rounded(upper.value.value(), Side::Upper),
                         plain(setup.delta.value()),
                         setup.adjacency,
@@ -543,7 +554,7 @@ impl Outcome {
         match self.refused() {
             0 => {}
             some => lines.push(format!(
-                "{} gradients were not finite and refused; zero vectors were sent in their place.",
+                "{} gradients were not finite and refused; zero vectors were sent in their place. How many there were is not protected.",
                 grouped(some)
             )),
         }

@@ -96,9 +96,6 @@ fn a_run_that_is_killed_ends_where_one_that_is_not_does() {
         read(&whole, "checkpoint.json")
     );
     assert_eq!(read(&killed, "rounds.csv"), read(&whole, "rounds.csv"));
-    let record = |folder: &Path| -> serde_json::Value {
-        serde_json::from_str(&read(folder, "record.json")).unwrap()
-    };
     assert_eq!(record(&killed)["result"], record(&whole)["result"]);
     assert_eq!(record(&whole)["result"]["rounds"], 150);
     assert_eq!(read(&killed, "accuracy.svg"), read(&whole, "accuracy.svg"));
@@ -124,21 +121,36 @@ fn secret_randomness_is_gone_on_with() {
     for (at, line) in rounds.iter().enumerate() {
         assert!(line.starts_with(&format!("{},2000,0,", at + 1)), "{line}");
     }
-    assert_eq!(read(&killed, "key").len(), 64);
-    // Two runs without a seed are two runs.
-    let other = folder("other");
-    let words: Vec<&str> = "--demo --sample 100 --rounds 2 --out"
-        .split(' ')
-        .chain([other.to_str().unwrap()])
-        .collect();
-    assert!(
-        shuffledp(&words)
-            .stdout(Stdio::null())
-            .status()
-            .unwrap()
-            .success()
-    );
-    assert_ne!(read(&other, "key"), read(&killed, "key"));
+    // Whoever has the key can take the noise off: it is gone when nobody needs it any more.
+    assert!(!killed.join("key").exists());
+    // Two runs without a seed have two keys, and nobody without them can tell the data by its checksum.
+    let (one, other) = (folder("one"), folder("other"));
+    for out in [&one, &other] {
+        let words: Vec<&str> = "--demo --sample 100 --rounds 2 --out"
+            .split(' ')
+            .chain([out.to_str().unwrap()])
+            .collect();
+        assert!(
+            shuffledp(&words)
+                .stdout(Stdio::null())
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+    assert_ne!(record(&one)["checksum"], record(&other)["checksum"]);
+}
+
+fn record(folder: &Path) -> serde_json::Value {
+    serde_json::from_str(&read(folder, "record.json")).unwrap()
+}
+
+/// As if the run had been killed before its end was recorded.
+fn reopen(folder: &Path) {
+    let mut record = record(folder);
+    record["result"] = serde_json::Value::Null;
+    let text = serde_json::to_string_pretty(&record).unwrap();
+    fs::write(folder.join("record.json"), text).unwrap();
 }
 
 /// What is not the run that was begun is not gone on with.
@@ -167,7 +179,30 @@ fn another_run_is_not_gone_on_with() {
         "{}",
         said(&words)
     );
+    // A run that is over says so, without its data.
+    let over = shuffledp(&["--resume", path]).output().unwrap();
+    assert!(
+        String::from_utf8(over.stdout)
+            .unwrap()
+            .starts_with("This run is over: ")
+    );
+    reopen(&out);
     let checkpoint = read(&out, "checkpoint.json");
+    // The ledger of cheaper rounds.
+    let cheap = folder("cheap");
+    let words: Vec<&str> = "--demo --sample 100 --rounds 3 --seed 1 --epsilon0 0.1 --out"
+        .split(' ')
+        .chain([cheap.to_str().unwrap()])
+        .collect();
+    assert!(
+        shuffledp(&words)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    );
+    fs::copy(cheap.join("checkpoint.json"), out.join("checkpoint.json")).unwrap();
+    assert!(said(&["--resume", path]).contains("of another run"));
     // A ledger that forgot a round.
     fs::write(
         out.join("checkpoint.json"),
@@ -187,13 +222,14 @@ fn another_run_is_not_gone_on_with() {
     assert!(said(&["--resume", path]).contains("checkpoint"));
     fs::write(out.join("checkpoint.json"), &checkpoint).unwrap();
     // Other data under the same record.
-    let record = read(&out, "record.json");
+    let kept = read(&out, "record.json");
+    let record = kept.clone();
     let sum = record.find("\"checksum\": \"").unwrap() + 13;
     let digit = if &record[sum..=sum] == "0" { "1" } else { "0" };
     let other = format!("{}{digit}{}", &record[..sum], &record[sum + 1..]);
     fs::write(out.join("record.json"), other).unwrap();
     assert!(said(&["--resume", path]).contains("the data is not what the run began with"));
-    fs::write(out.join("record.json"), record).unwrap();
+    fs::write(out.join("record.json"), kept).unwrap();
     assert!(
         shuffledp(&["--resume", path])
             .stdout(Stdio::null())

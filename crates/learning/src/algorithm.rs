@@ -3,6 +3,7 @@
 use crate::charge::Charge;
 use crate::error::Error;
 use crate::optimizer::Optimizer;
+use sha2::{Digest, Sha256};
 use shuffledp_randomizers::{Random, Secure, Simulated};
 
 /// What the randomness of a run comes from: the same key gives the same run.
@@ -49,6 +50,13 @@ impl Key {
             *byte = u8::from_str_radix(digits, 16).ok()?;
         }
         Some(Self(key))
+    }
+
+    /// A name for a text that only who has the key can check: SHA-256 of both.
+    pub fn seal(self, text: &str) -> String {
+        let hash = Sha256::new().chain_update(self.0).chain_update(text);
+        let bytes = hash.finalize();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The generators of a round.

@@ -5,7 +5,9 @@
 //!   θ ← θ − η (Σ over batch i of clip₂(∇L(θ; x), C) + σC·N(0, I)) k/n
 //! ```
 //!
-//! Of k steps of the Gaussian mechanism one, chosen at random, sees a record: 1-out-of-k random allocation, priced by its own pair of distributions (Chua et al. 2024, Feldman and Shenfeld 2025). The neighbour has one record more or less: not the replacement of the shuffled rounds.
+//! Of k steps of the Gaussian mechanism one, chosen at random, sees a record: 1-out-of-k random allocation, priced by its own pair of distributions (Chua et al. 2024, Feldman and Shenfeld 2025). The neighbour has an empty record, without a gradient, in the place of one; how many there are is public. This is not the replacement of the shuffled rounds.
+//!
+//! Gradients are put on a grid inside the ball of C and noise is drawn on it exactly ([`GaussianVector::noisy_sum`]).
 
 use crate::algorithm::{Algorithm, Draws, Gathered};
 use crate::charge::Charge;
@@ -14,13 +16,13 @@ use crate::error::Error;
 use crate::gradients::Gradients;
 use crate::optimizer::Optimizer;
 use shuffledp_accounting::{Mechanism, Round};
-use shuffledp_randomizers::{below, standard_normal};
+use shuffledp_randomizers::{GaussianVector, Randomizer, VectorSum, below};
 
 /// Batches, noise, and what an epoch is charged as.
 #[derive(Debug)]
 pub struct CentralSgd<'a> {
     gradients: Gradients<'a>,
-    sigma: f64,
+    noise: GaussianVector,
     batches: u64,
     charge: Charge,
 }
@@ -31,10 +33,16 @@ impl<'a> CentralSgd<'a> {
         if gradients.norm != Norm::L2 {
             return Err(Error::parameter("norm", "of central training", "l2"));
         }
+        let most = gradients.examples.len() as u64;
+        if !(2..=most).contains(&batches) {
+            let allowed = format!("[2, {most}], the number of examples");
+            return Err(Error::parameter("batches", batches, allowed));
+        }
         let round = Round::new(Mechanism::random_allocation(sigma)?, batches)?;
+        let d = gradients.model.parameters();
         Ok(Self {
+            noise: GaussianVector::new(d, gradients.bound, sigma)?,
             gradients,
-            sigma,
             batches,
             charge: Charge::Shuffled(round),
         })
@@ -58,11 +66,22 @@ impl Algorithm for CentralSgd<'_> {
         // A batch has this many on average; how many it has is not told.
         let share = self.batches as f64 / many as f64;
         for batch in &batches {
-            let (mut sum, refused) = self.gradients.sum(server.parameters(), batch)?;
-            let size = self.sigma * self.gradients.bound;
-            for slope in &mut sum {
-                *slope = share * (*slope + size * standard_normal(&mut noise));
-            }
+            let add = |tally: &mut VectorSum, gradient: &[f32]| {
+                self.noise.check(gradient)?;
+                // Nothing random yet: levels.
+                Ok(self
+                    .noise
+                    .contribute(gradient, &mut draws.stream(2), tally)?)
+            };
+            let (tally, refused) = self.gradients.gathered(
+                server.parameters(),
+                batch,
+                |_| self.noise.tally(),
+                add,
+                |sum, part| sum.merge(&part),
+            )?;
+            let mut sum = self.noise.noisy_sum(tally, &mut noise);
+            sum.iter_mut().for_each(|slope| *slope *= share);
             server.step(&sum, rate)?;
             gathered.reports += batch.len() as u64;
             gathered.refused += refused;

@@ -73,6 +73,9 @@ pub enum Error {
     /// A gradient with a coordinate that is NaN or infinite.
     #[error("the gradient is not finite")]
     NotFinite,
+    /// Parameters that are NaN or infinite.
+    #[error("the parameters left the range of numbers: a smaller rate would keep them there")]
+    Diverged,
     /// A randomizer refused a value or a parameter.
     #[error(transparent)]
     Randomizer(#[from] shuffledp_randomizers::Error),

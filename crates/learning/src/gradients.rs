@@ -10,6 +10,8 @@ use rayon::prelude::*;
 
 /// Examples that share a workspace.
 pub(crate) const CHUNK: usize = 64;
+/// Chunks whose sums are held at once.
+pub(crate) const TOGETHER: usize = 64;
 
 /// A model, examples, and what bounds the influence of one.
 #[derive(Clone, Copy, Debug)]
@@ -53,26 +55,48 @@ impl Gradients<'_> {
 
     /// The sum of the clipped gradients of some examples, on all cores, and how many were not finite. Added in the order of the examples, whichever core was first.
     pub fn sum(&self, parameters: &[f32], examples: &[usize]) -> Result<(Vec<f64>, u64), Error> {
-        let parts: Result<Vec<(Vec<f64>, u64)>, Error> = examples
-            .par_chunks(CHUNK)
-            .map(|chunk| {
-                let mut sum = vec![0.0; self.model.parameters()];
-                let refused = self.each(parameters, chunk, |gradient| {
-                    for (sum, slope) in sum.iter_mut().zip(gradient) {
-                        *sum += f64::from(*slope);
-                    }
-                    Ok(())
-                })?;
-                Ok((sum, refused))
-            })
-            .collect();
-        let mut total = vec![0.0; self.model.parameters()];
-        let mut refused = 0;
-        for (part, not_finite) in parts? {
+        let d = self.model.parameters();
+        let add = |sum: &mut Vec<f64>, gradient: &[f32]| {
+            for (sum, slope) in sum.iter_mut().zip(gradient) {
+                *sum += f64::from(*slope);
+            }
+            Ok(())
+        };
+        let merge = |total: &mut Vec<f64>, part: Vec<f64>| {
             for (total, sum) in total.iter_mut().zip(part) {
                 *total += sum;
             }
-            refused += not_finite;
+        };
+        self.gathered(parameters, examples, |_| vec![0.0; d], add, merge)
+    }
+
+    /// Something made of the clipped gradients of each chunk of examples, on all cores, and merged in their order; and how many were not finite. A chunk is begun with its number.
+    pub(crate) fn gathered<T: Send>(
+        &self,
+        parameters: &[f32],
+        examples: &[usize],
+        begin: impl Fn(usize) -> T + Sync,
+        add: impl Fn(&mut T, &[f32]) -> Result<(), Error> + Sync,
+        mut merge: impl FnMut(&mut T, T),
+    ) -> Result<(T, u64), Error> {
+        let mut total = begin(0);
+        let mut refused = 0;
+        for (segment, examples) in examples.chunks(CHUNK * TOGETHER).enumerate() {
+            let parts: Result<Vec<(T, u64)>, Error> = examples
+                .par_chunks(CHUNK)
+                .enumerate()
+                .map(|(place, chunk)| {
+                    let place = segment * TOGETHER + place;
+                    let mut part = begin(place);
+                    let refused =
+                        self.each(parameters, chunk, |gradient| add(&mut part, gradient))?;
+                    Ok((part, refused))
+                })
+                .collect();
+            for (part, not_finite) in parts? {
+                merge(&mut total, part);
+                refused += not_finite;
+            }
         }
         Ok((total, refused))
     }

@@ -108,7 +108,22 @@ impl Optimizer {
         &self.parameters
     }
 
-    /// One step against a gradient, at a rate.
+    /// Whether all that is remembered goes with the parameters: what was stored may have been cut.
+    pub(crate) fn is_whole(&self) -> bool {
+        let many = self.parameters.len();
+        let (first, second) = match self.rule {
+            Rule::Momentum(beta) => (beta > 0.0, false),
+            Rule::Adam(..) => (true, true),
+        };
+        self.first.len() == if first { many } else { 0 }
+            && self.second.len() == if second { many } else { 0 }
+            && self
+                .ball
+                .as_ref()
+                .is_none_or(|(_, start)| start.len() == many)
+    }
+
+    /// One step against a gradient, at a rate. Parameters that leave the range of numbers are an error, after which nothing can be done with them.
     pub fn step(&mut self, gradient: &[f64], rate: f64) -> Result<(), Error> {
         Error::unless_length("gradient", gradient.len(), self.parameters.len())?;
         if gradient.iter().any(|slope| !slope.is_finite()) || !rate.is_finite() {
@@ -140,6 +155,13 @@ impl Optimizer {
                     *parameter -= (rate * step) as f32;
                 }
             }
+        }
+        if self
+            .parameters
+            .iter()
+            .any(|parameter| !parameter.is_finite())
+        {
+            return Err(Error::Diverged);
         }
         if let Some((radius, start)) = &self.ball {
             let away = |(parameter, start): (&f32, &f32)| f64::from(*parameter) - f64::from(*start);
@@ -198,6 +220,14 @@ mod tests {
         assert_eq!(Schedule::Cosine.factor(1, 10), 1.0);
         assert!((Schedule::Cosine.factor(6, 10) - 0.5).abs() < 1e-12);
         assert_eq!(Schedule::Root.factor(4, 10), 0.5);
+    }
+
+    #[test]
+    fn parameters_that_leave_the_range_of_numbers_are_an_error() {
+        for radius in [None, Some(1.0)] {
+            let mut far = Optimizer::new(Rule::Momentum(0.0), vec![1.0], radius).unwrap();
+            assert!(far.step(&[1.0], 1e300).is_err());
+        }
     }
 
     #[test]

@@ -8,16 +8,14 @@
 use crate::algorithm::{Algorithm, Draws, Gathered};
 use crate::charge::Charge;
 use crate::error::Error;
-use crate::gradients::{CHUNK, Gradients};
+use crate::gradients::{CHUNK, Gradients, TOGETHER};
 use crate::optimizer::Optimizer;
 use rayon::prelude::*;
 use shuffledp_accounting::Round;
 use shuffledp_protocol::{Attendance, Shuffler};
-use shuffledp_randomizers::{Randomizer, VectorEstimate, VectorSum};
+use shuffledp_randomizers::{Randomizer, Simulated, VectorEstimate, VectorSum};
 use std::io::Cursor;
 
-/// Chunks of people whose reports are drawn before they are handed to the shuffler.
-const TOGETHER: usize = 64;
 /// Bytes of reports that are shuffled in one piece.
 const MEMORY: usize = 1 << 30;
 /// Bytes of shuffled reports that the analyzer reads at once.
@@ -81,28 +79,20 @@ where
     ) -> Result<(VectorSum, u64), Error> {
         match self.way {
             Way::Fast => {
-                let parts: Result<Vec<(VectorSum, u64)>, Error> = coming
-                    .par_chunks(CHUNK)
-                    .enumerate()
-                    .map(|(place, chunk)| {
-                        let mut random = draws.stream(2 + place as u64);
-                        let mut tally = self.randomizer.tally();
-                        let refused = self.gradients.each(parameters, chunk, |gradient| {
-                            self.randomizer.check(gradient)?;
-                            Ok(self
-                                .randomizer
-                                .contribute(gradient, &mut random, &mut tally)?)
-                        })?;
-                        Ok((tally, refused))
-                    })
-                    .collect();
-                // In the order of the people, whichever core was first.
-                let mut sum = self.randomizer.tally();
-                let mut refused = 0;
-                for (part, not_finite) in parts? {
-                    sum.merge(&part);
-                    refused += not_finite;
-                }
+                let begin = |place| (self.randomizer.tally(), draws.stream(2 + place as u64));
+                let add = |(tally, random): &mut (VectorSum, Simulated), gradient: &[f32]| {
+                    self.randomizer.check(gradient)?;
+                    Ok(self.randomizer.contribute(gradient, random, tally)?)
+                };
+                let ((mut sum, _), refused) = self.gradients.gathered(
+                    parameters,
+                    coming,
+                    begin,
+                    add,
+                    |(sum, _), (part, _)| {
+                        sum.merge(&part);
+                    },
+                )?;
                 self.randomizer.settle(&mut draws.stream(1), &mut sum);
                 Ok((sum, refused))
             }
@@ -110,23 +100,26 @@ where
                 let length = self.randomizer.report_length();
                 let open = || Ok(Cursor::new(Vec::new()));
                 let mut shuffler = Shuffler::new(length, MEMORY, draws.stream(1), open)?;
-                let mut refused = 0;
-                for (segment, people) in coming.chunks(CHUNK * TOGETHER).enumerate() {
-                    let parts: Result<Vec<(Vec<u8>, u64)>, Error> = people
-                        .par_chunks(CHUNK)
-                        .enumerate()
-                        .map(|(place, chunk)| {
-                            let place = segment * TOGETHER + place;
-                            self.reports(parameters, chunk, draws, place as u64)
-                        })
-                        .collect();
-                    for (reports, not_finite) in parts? {
-                        for report in reports.chunks_exact(length) {
-                            shuffler.push(report)?;
+                let begin = |place| (Vec::new(), draws.stream(2 + place as u64));
+                let add = |(reports, random): &mut (Vec<u8>, Simulated), gradient: &[f32]| {
+                    let start = reports.len();
+                    reports.resize(start + length, 0);
+                    Ok(self
+                        .randomizer
+                        .randomise(gradient, random, &mut reports[start..])?)
+                };
+                let mut pushed = Ok(());
+                let push = |_: &mut (Vec<u8>, Simulated), (reports, _): (Vec<u8>, Simulated)| {
+                    for report in reports.chunks_exact(length) {
+                        if pushed.is_ok() {
+                            pushed = shuffler.push(report);
                         }
-                        refused += not_finite;
                     }
-                }
+                };
+                let (_, refused) = self
+                    .gradients
+                    .gathered(parameters, coming, begin, add, push)?;
+                pushed?;
                 let mut sum = self.randomizer.tally();
                 let mut slab = Vec::new();
                 let mut read = Ok(());
@@ -144,41 +137,22 @@ where
         }
     }
 
-    /// The reports of one chunk of people, one after the other.
-    fn reports(
-        &self,
-        parameters: &[f32],
-        chunk: &[usize],
-        draws: Draws,
-        place: u64,
-    ) -> Result<(Vec<u8>, u64), Error> {
-        let length = self.randomizer.report_length();
-        let mut random = draws.stream(2 + place);
-        let mut reports = Vec::with_capacity(length * chunk.len());
-        let refused = self.gradients.each(parameters, chunk, |gradient| {
-            let start = reports.len();
-            reports.resize(start + length, 0);
-            Ok(self
-                .randomizer
-                .randomise(gradient, &mut random, &mut reports[start..])?)
-        })?;
-        Ok((reports, refused))
-    }
-
     /// The analyzer: shuffled reports, added up.
     fn add(&self, reports: &[u8], sum: &mut VectorSum) -> Result<(), Error> {
         let length = self.randomizer.report_length();
-        let parts: Result<Vec<VectorSum>, Error> = reports
-            .par_chunks(CHUNK * length)
-            .map(|reports| {
-                let mut tally = self.randomizer.tally();
-                for report in reports.chunks_exact(length) {
-                    self.randomizer.add(report, &mut tally)?;
-                }
-                Ok(tally)
-            })
-            .collect();
-        parts?.iter().for_each(|part| sum.merge(part));
+        for reports in reports.chunks(CHUNK * TOGETHER * length) {
+            let parts: Result<Vec<VectorSum>, Error> = reports
+                .par_chunks(CHUNK * length)
+                .map(|reports| {
+                    let mut tally = self.randomizer.tally();
+                    for report in reports.chunks_exact(length) {
+                        self.randomizer.add(report, &mut tally)?;
+                    }
+                    Ok(tally)
+                })
+                .collect();
+            parts?.iter().for_each(|part| sum.merge(part));
+        }
         Ok(())
     }
 }

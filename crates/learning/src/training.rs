@@ -111,6 +111,20 @@ impl Training {
         charge.affordable(&self.accountant, most, budget, delta)
     }
 
+    /// Whether this is a run of rounds of this kind alone, on the same people and by the same recipe as a fresh one.
+    pub fn follows(&self, fresh: &Self, charge: &Charge) -> Result<bool, Error> {
+        let mut expected = fresh.accountant.clone();
+        if let Some(round) = charge.round()
+            && self.done > 0
+        {
+            expected.compose(round, self.done)?;
+        }
+        Ok(self.recipe == fresh.recipe
+            && self.parameters().len() == fresh.parameters().len()
+            && self.done <= self.recipe.rounds
+            && self.accountant.to_json() == expected.to_json())
+    }
+
     /// One round, charged before it is run: whoever could have come is charged, whether anybody did.
     pub fn step(&mut self, algorithm: &dyn Algorithm, key: Key) -> Result<Report, Error> {
         if let Some(round) = algorithm.charge().round() {
@@ -147,6 +161,11 @@ impl Training {
             serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
         if stored.version != 1 {
             return Err(refuse(format!("version {} is not 1", stored.version)));
+        }
+        if !stored.server.is_whole() {
+            return Err(refuse(
+                "what the optimizer remembers is not of its parameters".into(),
+            ));
         }
         let accountant = Accountant::from_json(&stored.ledger)?;
         let rounds = accountant.rounds();

@@ -324,6 +324,19 @@ fn going_on_from_a_checkpoint_is_not_having_stopped() {
         .replace("\"done\":6", "\"done\":5");
     assert!(Training::from_json(&torn).is_err());
     assert!(Training::from_json("{}").is_err());
+    // Momentum of fewer parameters than there are.
+    let mut cut: serde_json::Value = serde_json::from_str(&through.to_json().unwrap()).unwrap();
+    cut["server"]["first"].as_array_mut().unwrap().pop();
+    let refused = Training::from_json(&cut.to_string()).unwrap_err();
+    assert!(
+        refused.to_string().contains("not of its parameters"),
+        "{refused}"
+    );
+    // Rounds of another kind, or none, are another run.
+    assert!(through.follows(&begin(), &charge).unwrap());
+    let other = Charge::Shuffled(sampled(&randomizer, 600, 100));
+    assert!(!through.follows(&begin(), &other).unwrap());
+    assert!(!through.follows(&begin(), &Charge::Nothing).unwrap());
 }
 
 /// The last round that a budget allows, and not the one after, against prices asked one by one.

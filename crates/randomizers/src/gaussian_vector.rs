@@ -12,7 +12,7 @@ use crate::levels::inside;
 use crate::noise;
 use crate::random::Random;
 use crate::sphere::norm;
-use crate::vector::{Ball, Shape, Vectors};
+use crate::vector::{Ball, Shape, VectorSum, Vectors};
 use crate::wire;
 use shuffledp_accounting::{Domain, Mechanism};
 
@@ -68,6 +68,29 @@ impl GaussianVector {
             scale: steps / radius * (1.0 - 1e-12),
             most: (steps * steps * (1.0 - 1e-14)).floor() as u64,
         }))
+    }
+}
+
+impl GaussianVector {
+    /// The sum of a batch of contributions with the noise of one report: what a server that everybody trusts does. With one vector more or less the levels move by at most 2¹⁶/σ, so it is the Gaussian mechanism, exactly.
+    ///
+    /// ```
+    /// use shuffledp_randomizers::{GaussianVector, Randomizer, Simulated};
+    /// let randomizer = GaussianVector::new(2, 1.0, 4.0)?;
+    /// let (mut random, mut tally) = (Simulated::new(1, 0), randomizer.tally());
+    /// for _ in 0..10_000 {
+    ///     randomizer.contribute(&[0.6, 0.8], &mut random, &mut tally)?;
+    /// }
+    /// let sum = randomizer.noisy_sum(tally, &mut random);
+    /// assert!((sum[0] - 6000.0).abs() < 40.0);
+    /// # Ok::<(), shuffledp_randomizers::Error>(())
+    /// ```
+    pub fn noisy_sum<R: Random + ?Sized>(&self, tally: VectorSum, random: &mut R) -> Vec<f64> {
+        let mut sums = tally.total;
+        for sum in &mut sums {
+            *sum += noise::quick_normal(BITS, random) as f64 + 0.5;
+        }
+        self.0.decoded(&sums)
     }
 }
 
@@ -138,11 +161,12 @@ impl Ball for GaussianNoise {
         Ok(())
     }
 
-    /// √m times one normal number is a sum of m: the law is that of m reports but for the grid, which is √m times as coarse and as fine against the noise; mean and variance are the same.
+    /// √m times one normal number is a sum of m, rounded to the grid that the levels are on: on one that is √m times as coarse, the sum of the levels would show between its points. Drawn to 2⁻²⁴ of a step.
     fn settle<R: Random + ?Sized>(&self, reports: u64, random: &mut R, sums: &mut [f64]) {
-        let root = (reports as f64).sqrt();
+        const FINE: u32 = 24;
+        let root = (reports as f64).sqrt() / (1u64 << FINE) as f64;
         for sum in sums {
-            *sum += root * (noise::quick_normal(BITS, random) as f64 + 0.5);
+            *sum += (root * (noise::quick_normal(BITS + FINE, random) as f64 + 0.5)).round();
         }
     }
 
@@ -185,6 +209,31 @@ mod tests {
     use super::{GaussianNoise, GaussianVector};
     use crate::random::{Random, Simulated};
     use crate::randomizer::Randomizer;
+
+    /// Noise has the grid of the levels, and says nothing of where on it they are: sums minus levels are whole, and take every remainder.
+    #[test]
+    fn settled_noise_is_on_the_grid_of_the_levels() {
+        let randomizer = GaussianVector::new(1, 1.0, 10.0).unwrap();
+        let mut random = Simulated::new(12, 0);
+        let mut seen = [0u32; 20];
+        for _ in 0..4000 {
+            let mut tally = randomizer.tally();
+            for _ in 0..400 {
+                randomizer
+                    .contribute(&[0.7], &mut random, &mut tally)
+                    .unwrap();
+            }
+            randomizer.settle(&mut random, &mut tally);
+            assert_eq!(tally.total[0].fract(), 0.0);
+            seen[(tally.total[0] as i64).rem_euclid(20) as usize] += 1;
+        }
+        // √400 steps apart was what gave the sum away.
+        let chi: f64 = seen
+            .iter()
+            .map(|n| (f64::from(*n) - 200.0).powi(2) / 200.0)
+            .sum();
+        assert!(chi < 19.0 + 6.0 * 38f64.sqrt(), "{seen:?}");
+    }
 
     #[test]
     fn levels_are_within_the_ball_that_the_accountant_is_told_of() {

@@ -71,7 +71,6 @@ pub use hybrid::Hybrid;
 pub use kary_response::KaryResponse;
 pub use laplace_vector::LaplaceVector;
 pub use local_hashing::LocalHashing;
-pub use noise::standard_normal;
 pub use number::{Noise, Number};
 pub use piecewise::Piecewise;
 pub use prefixes::{PrefixTally, Prefixes};

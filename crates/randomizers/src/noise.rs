@@ -110,19 +110,6 @@ fn signed(size: u64, negative: bool) -> i64 {
     }
 }
 
-/// A standard normal number, to 40 binary places: for noise that a trusted server adds.
-///
-/// ```
-/// use shuffledp_randomizers::{Simulated, standard_normal};
-/// let mut random = Simulated::new(7, 0);
-/// let square: f64 = (0..10_000).map(|_| standard_normal(&mut random).powi(2)).sum();
-/// assert!((square / 10_000.0 - 1.0).abs() < 0.1);
-/// ```
-pub fn standard_normal<R: Random + ?Sized>(random: &mut R) -> f64 {
-    const BITS: u32 = 40;
-    (quick_normal(BITS, random) as f64 + 0.5) / (1u64 << BITS) as f64
-}
-
 /// k ≥ first with probability ∝ e^{−k²/2}: j = k − first with e^{−j(first + 1/2)}, kept with e^{−j(j−1)/2}.
 fn whole_from<R: Random + ?Sized>(first: u64, random: &mut R) -> u64 {
     loop {

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! record.json       words, versions, checksum of the data, and at the end what came out
-//! key               what the randomness comes from, where no seed was given: as secret as the data
+//! key               what the randomness comes from, where no seed was given: as secret as the data, and gone at the end
+//! lock              held by the process that writes here
 //! rounds.csv        a line a round
 //! checkpoint.json   parameters and ledger in one
 //! accuracy.svg      at the end
@@ -27,6 +28,8 @@ const VERSION: u32 = 1;
 pub(super) struct Folder {
     path: PathBuf,
     resumed: bool,
+    /// Held as long as this is.
+    lock: Option<fs::File>,
 }
 
 /// What is known of a run before its first round.
@@ -56,6 +59,7 @@ impl Folder {
         Ok(Self {
             path: path.to_owned(),
             resumed: false,
+            lock: None,
         })
     }
 
@@ -64,7 +68,30 @@ impl Folder {
         Self {
             path: path.to_owned(),
             resumed: true,
+            lock: None,
         }
+    }
+
+    /// Keeps other processes out until this one ends, however it ends.
+    fn lock(&mut self) -> Result<(), Failure> {
+        let file = private(&self.path.join("lock")).map_err(|error| self.unwritable(&error))?;
+        match file.try_lock() {
+            Ok(()) => {
+                self.lock = Some(file);
+                Ok(())
+            }
+            Err(fs::TryLockError::WouldBlock) => {
+                let message = format!("{}: another process runs there", self.display());
+                Err(Failure::words("--out", message))
+            }
+            Err(fs::TryLockError::Error(error)) => Err(self.unwritable(&error)),
+        }
+    }
+
+    /// What came out, if the run is over.
+    pub(super) fn result(&self) -> Result<Option<Value>, Failure> {
+        let result = self.record()?.result;
+        Ok((!result.is_null()).then_some(result))
     }
 
     pub(super) fn display(&self) -> std::path::Display<'_> {
@@ -95,38 +122,58 @@ impl Folder {
 
     /// Writes the record of a new run, or checks that of an old one against what it is gone on with; gives the key.
     pub(super) fn begin(
-        &self,
+        &mut self,
         words: &TrainWords,
         setup: &Setup,
         rounds: u64,
     ) -> Result<Key, Failure> {
         let checksum = setup.data.checksum();
+        // A plain checksum of secret data would tell two guesses apart.
+        let sealed = |key: Key| match words.seed {
+            Some(_) => checksum.clone(),
+            None => key.seal(&checksum),
+        };
         if self.resumed {
+            self.lock()?;
             let record = self.record()?;
-            if record.checksum != checksum {
+            let key = self.key(words)?;
+            if record.shuffledp != env!("CARGO_PKG_VERSION") {
+                let why = format!("shuffledp {} began it", record.shuffledp);
+                return Err(self.refused("record.json", &why));
+            }
+            if record.checksum != sealed(key) {
                 return Err(self.refused("record.json", "the data is not what the run began with"));
             }
             if (record.parameters, record.rounds) != (setup.model.parameters(), rounds) {
                 return Err(self.refused("record.json", "its words now describe another run"));
             }
-        } else {
-            fs::create_dir_all(&self.path).map_err(|error| self.unwritable(&error))?;
-            // The key before the record: a run that can be resumed has one.
-            if words.seed.is_none() {
-                self.write("key", words.key()?.to_hex().as_bytes())?;
-            }
-            let record = Record {
-                version: VERSION,
-                shuffledp: env!("CARGO_PKG_VERSION").to_owned(),
-                words: words.clone(),
-                about: setup.about.clone(),
-                checksum,
-                parameters: setup.model.parameters(),
-                rounds,
-                result: Value::Null,
-            };
-            self.write_record(&record)?;
+            return Ok(key);
         }
+        fs::create_dir_all(&self.path).map_err(|error| self.unwritable(&error))?;
+        self.lock()?;
+        // Somebody may have been quicker.
+        Self::new(&self.path)?;
+        let key = words.key()?;
+        // The key before the record: a run that can be resumed has one.
+        if words.seed.is_none() {
+            self.write("key", key.to_hex().as_bytes())?;
+        }
+        let record = Record {
+            version: VERSION,
+            shuffledp: env!("CARGO_PKG_VERSION").to_owned(),
+            words: words.clone(),
+            about: setup.about.clone(),
+            checksum: sealed(key),
+            parameters: setup.model.parameters(),
+            rounds,
+            result: Value::Null,
+        };
+        self.write_record(&record)?;
+        Ok(key)
+    }
+
+    /// The key that a run began with.
+    fn key(&self, words: &TrainWords) -> Result<Key, Failure> {
         if words.seed.is_some() {
             return words.key();
         }
@@ -165,13 +212,17 @@ impl Folder {
 
     /// What came out, and its picture.
     pub(super) fn finish(&self, outcome: &Outcome, picture: &[u8]) -> Result<(), Failure> {
+        self.write("accuracy.svg", picture)?;
         let mut record = self.record()?;
-        if record.result.is_null() {
-            record.result = outcome.json();
-            self.write_record(&record)?;
-            self.write("accuracy.svg", picture)?;
+        record.result = outcome.json();
+        self.write_record(&record)?;
+        // Nobody goes on from here, and whoever has the key can take the noise off.
+        match fs::remove_file(self.path.join("key")) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(self.unwritable(&error))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn write_record(&self, record: &Record) -> Result<(), Failure> {
@@ -195,7 +246,11 @@ impl Folder {
             let mut file = private(&beside)?;
             file.write_all(bytes)?;
             file.sync_all()?;
-            fs::rename(&beside, self.path.join(name))
+            fs::rename(&beside, self.path.join(name))?;
+            // The move itself, where folders can be written through.
+            #[cfg(unix)]
+            fs::File::open(&self.path)?.sync_all()?;
+            Ok(())
         };
         moved().map_err(|error| self.unwritable(&error))
     }

@@ -66,7 +66,7 @@ pub(crate) struct Course {
 pub(crate) fn run(
     words: &TrainWords,
     setup: &Setup,
-    folder: Option<&Folder>,
+    mut folder: Option<&mut Folder>,
     watch: &mut dyn FnMut(Event<'_>) -> Result<(), Failure>,
 ) -> Result<Outcome, Failure> {
     let algorithm = setup.algorithm(words)?;
@@ -84,14 +84,11 @@ pub(crate) fn run(
     let mut training = fresh(setup, charge, rounds)?;
     let mut key = None;
     let mut log = Vec::new();
-    if let Some(folder) = folder {
+    if let Some(folder) = &mut folder {
         key = Some(folder.begin(words, setup, rounds)?);
         if let Some(stored) = folder.checkpoint()? {
             let stored = Training::from_json(&stored)?;
-            let same = stored.recipe() == training.recipe()
-                && stored.parameters().len() == training.parameters().len()
-                && stored.done() <= rounds;
-            if !same {
+            if !stored.follows(&training, charge)? {
                 let message = "--resume: the checkpoint is of another run than the record";
                 return Err(Failure::words("--resume", message));
             }
@@ -126,7 +123,7 @@ pub(crate) fn run(
             (point.price, spent) = price(charge, &training, setup.delta)?;
         }
         log.push(point);
-        if let Some(folder) = folder
+        if let Some(folder) = &folder
             && (last || saved.elapsed() >= BETWEEN)
         {
             // The log first: whoever goes on drops what the checkpoint has not seen.
@@ -180,7 +177,7 @@ fn fresh(setup: &Setup, charge: &Charge, rounds: u64) -> Result<Training, Failur
         Some(round) => round.users(),
         None => setup.data.train().len() as u64,
     };
-    let start = setup.model.initial(1);
+    let start = setup.start.clone();
     Ok(Training::new(recipe, start, "train", users.max(2))?)
 }
 

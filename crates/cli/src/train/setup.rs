@@ -29,6 +29,8 @@ const UNBOUNDED: f64 = 1e30;
 pub(super) struct Setup {
     pub(super) data: Dataset,
     pub(super) model: Model,
+    /// The first parameters.
+    pub(super) start: Vec<f32>,
     pub(super) recipe: Recipe,
     pub(super) delta: Delta,
     pub(super) target: Option<Epsilon>,
@@ -79,6 +81,10 @@ impl TrainWords {
         self.refuse_strangers()?;
         let mut notes = Vec::new();
         let (data, mut about) = self.dataset(&mut notes)?;
+        if data.train().len() < 2 {
+            let message = "--data: one example to learn from is nobody to hide among";
+            return Err(Failure::words("--data", message));
+        }
         let model = self.network(&data)?;
         let delta = Delta::new(real("--delta", &self.delta)?)?;
         let target = match &self.target_epsilon {
@@ -111,9 +117,15 @@ impl TrainWords {
             AlgorithmName::Central | AlgorithmName::None => None,
             _ => Some(self.device(protection, model.parameters(), bound)?),
         };
+        // The loss of logistic regression is convex: nothing has to be broken up by chance.
+        let start = match self.model {
+            ModelName::Logistic => vec![0.0; model.parameters()],
+            _ => model.initial(1),
+        };
         let mut setup = Setup {
             data,
             model,
+            start,
             recipe,
             delta,
             target,
@@ -123,7 +135,7 @@ impl TrainWords {
             about: Vec::new(),
             notes,
             adjacency: match self.algorithm {
-                AlgorithmName::Central => "one record is added or removed",
+                AlgorithmName::Central => "one record is replaced by an empty one",
                 AlgorithmName::Blocks => "a whole block is replaced",
                 AlgorithmName::Local => "the value of a user who is called every round is replaced",
                 _ => "one user's value is replaced",
@@ -230,7 +242,7 @@ impl TrainWords {
         let (mut data, mut sentence) = self.source(notes)?;
         if let Some(text) = &self.validation {
             data = data.validation(real("--validation", text)?)?;
-            notes.push("Accuracy is on examples held out of the training set; the test set was not looked at.".into());
+            notes.push("Accuracy is on examples held out of the training set, which are not protected; the test set was not looked at.".into());
         }
         let pictures = data.shape().height >= 8 && data.shape().width >= 8;
         let linear = self.model == ModelName::Logistic;
@@ -247,6 +259,10 @@ impl TrainWords {
     }
 
     fn source(&self, notes: &mut Vec<String>) -> Result<(Dataset, String), Failure> {
+        if self.data.is_none() && self.label.is_some() {
+            let message = "--label is for a table, with --data";
+            return Err(Failure::words("--label", message));
+        }
         if self.label.is_none() {
             for (flag, given) in [
                 ("--range", !self.range.is_empty()),
@@ -292,6 +308,7 @@ impl TrainWords {
                     loaded.classes.join(", ")
                 ));
             }
+            notes.push("The rows to be judged by are not protected: accuracy is theirs.".into());
             let features = loaded.features.len() as u64;
             let sentence = format!(
                 "{}, {} numbers each",
@@ -475,7 +492,10 @@ impl TrainWords {
                     grouped(whole("--batches", text)?)
                 )
             }
-            AlgorithmName::None => format!("No protection: {people}, gradients as they are."),
+            AlgorithmName::None => match setup.bound < UNBOUNDED {
+                true => format!("No protection: {people}, gradients clipped to l2 norm {bound}."),
+                false => format!("No protection: {people}, gradients as they are."),
+            },
         })
     }
 

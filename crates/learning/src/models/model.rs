@@ -65,11 +65,8 @@ impl Model {
         self.classes
     }
 
-    /// Parameters to start from: weights uniform in ±√(6/(fan in + fan out)) (Glorot, Bengio 2010), biases zero; a model of one layer, whose loss is convex, starts at zero. A seed gives the same numbers everywhere.
+    /// Parameters to start from: weights uniform in ±√(6/(fan in + fan out)) (Glorot, Bengio 2010), biases zero. A seed gives the same numbers everywhere.
     pub fn initial(&self, seed: u64) -> Vec<f32> {
-        if self.layers.len() == 1 {
-            return vec![0.0; self.parameters];
-        }
         let mut random = Simulated::new(seed, 0);
         let mut parameters = Vec::with_capacity(self.parameters);
         for layer in &self.layers {
