@@ -21,6 +21,8 @@ const DELTA0: f64 = DELTA * DELTA;
 /// Rounds of an epoch, and check-ins of a round.
 const EPOCH: u64 = 1000;
 const BATCH: f64 = 60.0;
+/// Epochs that are listed, and priced where that takes long.
+const SOME: [u64; 5] = [1, 2, 5, 10, 20];
 /// Check-ins that the baseline reckons with: exceeded about as seldom as the numbers that fit Table 2.
 const FIXED: u64 = 117;
 /// A fifth of the printed epochs.
@@ -128,7 +130,7 @@ fn table(looks: &[(u64, f64)], names: &[&str], accounts: &[&dyn Fn(u64) -> Optio
     let header: Vec<&str> = ["epoch", "accuracy"].iter().chain(names).copied().collect();
     let rows: Vec<Vec<String>> = looks
         .iter()
-        .filter(|look| [1, 2, 5, 10, 20].contains(&(look.0 / EPOCH)))
+        .filter(|look| SOME.contains(&(look.0 / EPOCH)))
         .map(|&(rounds, accuracy)| {
             let mut row = vec![format!("{}", rounds / EPOCH), percent(accuracy)];
             let cell = |value: Option<f64>| value.map_or("-".to_owned(), digits);
@@ -212,7 +214,7 @@ pub(super) fn figure_6a(school: &School) -> Result<Shown, Failure> {
     let few: Vec<u64> = epochs
         .iter()
         .copied()
-        .filter(|rounds| [1, 2, 5, 10, 20].contains(&(rounds / EPOCH)))
+        .filter(|rounds| SOME.contains(&(rounds / EPOCH)))
         .collect();
     let numbers = of_numbers(&few)?;
     let mut lines = theirs.lines(looks);
@@ -285,7 +287,7 @@ pub(super) fn figure_4(school: &School) -> Result<Shown, Failure> {
     let few: Vec<u64> = looks
         .iter()
         .map(|look| look.0)
-        .filter(|rounds| [1, 2, 5, 10, 15, 20].contains(&(rounds / EPOCH)))
+        .filter(|rounds| SOME.contains(&(rounds / EPOCH)))
         .collect();
     let trusted = central(&few)?;
     let numbers = of_numbers(&few)?;
