@@ -12,8 +12,8 @@ use shuffledp::{Error, Standing};
 const RATE: f64 = 0.1;
 /// Noise in units of the largest change: a replacement moves a vector of norm C by 2C.
 const SIGMA: f64 = 2.5;
-/// About a seventh of the printed rounds.
-const RUN: &str = "--model cnn --algorithm check-in --check-in 0.1 --randomizer gaussian --sigma 5 --clip 0.01 --rate 10 --schedule constant --momentum 0 --rounds 800 --every 50 --fast --seed 1";
+/// The first of the printed rounds: a gradient of the network takes some 50 µs, and a round has 6,000.
+const RUN: &str = "--model cnn --algorithm check-in --check-in 0.1 --randomizer gaussian --sigma 5 --clip 0.01 --rate 10 --schedule constant --momentum 0 --rounds 300 --every 50 --fast --seed 1";
 const PRINTED_ROUNDS: u64 = 5540;
 
 /// What the accounts say of so many rounds.
@@ -83,7 +83,7 @@ pub(super) fn figure_1b(school: &School) -> Result<Shown, Failure> {
     let show = |value: Option<f64>| value.map_or("-".to_owned(), digits);
     let rows: Vec<Vec<String>> = prices
         .iter()
-        .filter(|price| [50, 100, 200, 400, 800, PRINTED_ROUNDS].contains(&price.rounds))
+        .filter(|price| [50, 100, 150, 200, 250, 300, PRINTED_ROUNDS].contains(&price.rounds))
         .map(|price| {
             let accuracy = looks.iter().find(|look| look.0 == price.rounds);
             vec![
@@ -107,7 +107,7 @@ pub(super) fn figure_1b(school: &School) -> Result<Shown, Failure> {
         ],
         &rows,
     );
-    let last = looks.last().map_or(f64::NAN, |look| look.1);
+    let last = looks.last().copied().unwrap_or_default();
     let (low, high) = prices
         .last()
         .map_or((f64::NAN, f64::NAN), |price| (price.lower, price.upper));
@@ -125,8 +125,9 @@ pub(super) fn figure_1b(school: &School) -> Result<Shown, Failure> {
             commands(&[RUN]),
             table,
             format!(
-                "Of the 5,540 printed rounds 800 were run, once; accuracy is {} then and still rising. The paper reaches 80 % with all of them, and prints no ε in its text.",
-                percent(last)
+                "Of the 5,540 printed rounds {} were run, once; accuracy is {} then and still rising. The paper reaches 80 % with all of them, and prints no ε in its text.",
+                last.0,
+                percent(last.1)
             ),
             format!(
                 "The four accounts are about the same rounds. Theorem 3 as printed is refuted (it takes the rate where the share of check-ins is meant), and at orders up to 30, as the paper computes, it is far above everything else. The check-in version of the paper's own pair, exactly and with every order, is small, but one pair of datasets is no guarantee. For vectors the best certified guarantee goes through an approximate local guarantee and the clones, and is loose: at 5,540 rounds ε is between {} and {}, and the truth is open. All of this is at sensitivity 2C, which the replacement of a clipped vector needs.",
