@@ -194,7 +194,7 @@ pub(super) fn figure_2(school: &School) -> Result<Shown, Failure> {
                 rounds / EPOCH
             ),
             format!(
-                "What is right today: our certified bound for these vectors at δ = 1/n after {} epochs is **{guarantee}**: with σ = 0.86 a report alone protects so little, at any δ₀ that 60 reports leave room for, that the way through an approximate local guarantee ends in nothing. What is known from below is in [figure 6a](figure-6a.md). A guarantee can be had by sending another report: R_2 with ε₀ = 1.5 from 10,000 of the same users a round, a linear model on fixed features, is at {} after {} rounds at a certified ε = {}.",
+                "What is right today: our certified bound on ε for these vectors at δ = 1/n after {} epochs is **{guarantee}**: with σ = 0.86 a report alone protects so little, at any δ₀ that 60 reports leave room for, that the way through an approximate local guarantee ends in nothing. What is known from below is in [figure 6a](figure-6a.md). A guarantee can be had by sending another report: R_2 with ε₀ = 1.5 from 10,000 of the same users a round, a linear model on fixed features, is at {} after {} rounds at a certified ε = {}.",
                 rounds / EPOCH,
                 percent(reached),
                 ours.looks.last().map_or(0, |look| look.0),
