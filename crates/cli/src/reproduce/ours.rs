@@ -185,7 +185,7 @@ fn which_randomizer() -> Result<Shown, Failure> {
     // Reports times the square of the signal over that of the noise in one coordinate.
     let worth = |rounds: u64, scale: f64| {
         let square = D as f64 / (scale * scale);
-        (rounds > 0).then(|| rounds as f64 * 1e4 * square)
+        (rounds > 0).then_some(rounds as f64 * 1e4 * square)
     };
     let mut rows = Vec::new();
     let (mut bits, mut directions) = (Vec::new(), Vec::new());
