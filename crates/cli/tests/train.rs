@@ -13,6 +13,21 @@ fn shuffledp(words: &[&str]) -> Command {
     command
 }
 
+/// A run that ends well, into a folder.
+fn runs(words: &str, out: &Path) {
+    let words: Vec<&str> = words
+        .split(' ')
+        .chain(["--out", out.to_str().unwrap()])
+        .collect();
+    assert!(
+        shuffledp(&words)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&path);
@@ -121,17 +136,7 @@ fn secret_randomness_is_gone_on_with() {
     // Two runs without a seed have two keys, and nobody without them can tell the data by its checksum.
     let (one, other) = (folder("one"), folder("other"));
     for out in [&one, &other] {
-        let words: Vec<&str> = "--demo --sample 100 --rounds 2 --out"
-            .split(' ')
-            .chain([out.to_str().unwrap()])
-            .collect();
-        assert!(
-            shuffledp(&words)
-                .stdout(Stdio::null())
-                .status()
-                .unwrap()
-                .success()
-        );
+        runs("--demo --sample 100 --rounds 2", out);
     }
     assert_ne!(record(&one)["checksum"], record(&other)["checksum"]);
 }
@@ -185,16 +190,9 @@ fn another_run_is_not_gone_on_with() {
     let checkpoint = read(&out, "checkpoint.json");
     // The ledger of cheaper rounds.
     let cheap = folder("cheap");
-    let words: Vec<&str> = "--demo --sample 100 --rounds 3 --seed 1 --epsilon0 0.1 --out"
-        .split(' ')
-        .chain([cheap.to_str().unwrap()])
-        .collect();
-    assert!(
-        shuffledp(&words)
-            .stdout(Stdio::null())
-            .status()
-            .unwrap()
-            .success()
+    runs(
+        "--demo --sample 100 --rounds 3 --seed 1 --epsilon0 0.1",
+        &cheap,
     );
     fs::copy(cheap.join("checkpoint.json"), out.join("checkpoint.json")).unwrap();
     assert!(said(&["--resume", path]).contains("of another run"));
