@@ -193,7 +193,7 @@ def girgis_subsampled_upper(n, m, e0, order):
 
 @lru_cache(maxsize=None)
 def binomial_weights(m, p):
-    """Probabilities of Bin(m, p), exactly, by the ratio of neighbours."""
+    """Probabilities of Bin(m, p), exactly, by the ratio of neighbors."""
     weights = [(1 - p) ** m]
     for i in range(m):
         weights.append(weights[-1] * (m - i) * p / ((i + 1) * (1 - p)))
@@ -595,7 +595,7 @@ def kov_delta(rounds, e0, epsilon):
 
 
 def kov(rounds, e0, delta):
-    """Its inverse.  Between two neighbouring losses delta is affine in e^epsilon: find the interval, solve."""
+    """Its inverse.  Between two neighboring losses delta is affine in e^epsilon: find the interval, solve."""
     e0, delta = mpf(e0), mpf(delta)
     p = exp(e0) / (exp(e0) + 1)
     weights = binomial_weights(rounds, p)

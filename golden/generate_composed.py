@@ -11,8 +11,8 @@ from scipy.special import gammaln
 def one_round(n, epsilon0, step, low=-0.2, high=0.2):
     ratio = np.exp(epsilon0)
     p = 1 / (ratio + 1)
-    centre, width = n * p, int(10.5 * np.sqrt(n * p))
-    counts = np.arange(int(centre) - width, int(centre) + width + 1).astype(float)
+    center, width = n * p, int(10.5 * np.sqrt(n * p))
+    counts = np.arange(int(center) - width, int(center) + width + 1).astype(float)
     masses = np.zeros(int((high - low) / step) + 2)
     for a in counts:
         b = counts

@@ -26,8 +26,8 @@ CHUNK = 1 << 16  # values of c evaluated at once: keeps the temporaries in cache
 def clone_counts(users, rate, delta):
     """All c that matter, with their probability under Bin(users, rate).
 
-    By Bernstein's inequality less than 4 * DROPPED * delta / E is missing, so the ratios of neighbouring terms, summed
-    and normalised, give the probabilities without any large logarithm of a factorial.
+    By Bernstein's inequality less than 4 * DROPPED * delta / E is missing, so the ratios of neighboring terms, summed
+    and normalized, give the probabilities without any large logarithm of a factorial.
     """
     mean, log_tail = users * rate, -math.log(DROPPED * delta * rate)
     half_width = math.sqrt(2 * mean * (1 - rate) * log_tail) + log_tail

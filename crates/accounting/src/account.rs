@@ -563,7 +563,7 @@ impl Account {
         Ok(self.answer(most, lower, best, None, numerics))
     }
 
-    /// Mean and variance of the privacy loss of the dominating and of the best attained pair, as discretised.
+    /// Mean and variance of the privacy loss of the dominating and of the best attained pair, as discretized.
     pub fn loss_moments(&self) -> Result<Answer<(f64, f64)>, Error> {
         self.refuse_approximate()?;
         let tail = ln_tail(-40.0, self.total());
@@ -742,7 +742,7 @@ impl Account {
     }
 }
 
-/// One round alone: no discretisation of the loss.
+/// One round alone: no discretization of the loss.
 impl Priced {
     /// The least ε that can be shown, and by what.
     fn upper_epsilon(&self, delta: f64) -> Result<approximate::Named, Error> {

@@ -81,7 +81,7 @@ pub enum Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// A proved theorem, evaluated so that discretisation, truncation and floating-point errors all fall on the safe side.
+    /// A proved theorem, evaluated so that discretization, truncation and floating-point errors all fall on the safe side.
     Certified,
     /// A proved theorem, evaluated in ordinary floating point.
     Proved,
@@ -140,7 +140,7 @@ pub struct Answer<T> {
     pub numerics: Numerics,
 }
 
-/// The discretisation behind an answer, and what it may have cost.
+/// The discretization behind an answer, and what it may have cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Numerics {

@@ -1,7 +1,7 @@
 //! Calibration: the question in reverse. Given a budget (ε, δ), the best value of one parameter that still meets it.
 //!
 //! ε rises with ε₀, with the rate of check-in and with the number of rounds, and falls with the number of users and with σ. So the values that meet a budget, by the certified upper bound, are those on one side of a threshold; it is bracketed by
-//! growing strides and then by bisection, on a logarithmic scale, until the value is within 0.05 % of one that does not meet it, or its neighbour if it is a whole number. The answer is the end that was seen to meet the budget. The same search by the lower bound says what a
+//! growing strides and then by bisection, on a logarithmic scale, until the value is within 0.05 % of one that does not meet it, or its neighbor if it is a whole number. The answer is the end that was seen to meet the budget. The same search by the lower bound says what a
 //! better analysis could at most gain.
 
 use crate::account::{Account, account};

@@ -50,7 +50,7 @@ impl Fineness {
 pub(crate) const FEW_USERS: u64 = 300;
 /// The width of cells outside the core.
 const WIDE: f64 = 1.0 / 16.0;
-/// A cell narrower than this part of a standard deviation joins its neighbour.
+/// A cell narrower than this part of a standard deviation joins its neighbor.
 const SLIVER: f64 = 1e-6;
 
 /// The eight-point Gauss–Legendre rule on [−1, 1]: positive nodes, and weights.
@@ -130,8 +130,8 @@ impl<D: Fn(f64, f64) -> f64> Ray<D> {
                 let ratio =
                     exp(start) * (self.integral(low, high, |d| exp(self.slope * d)) / weight);
                 let growth = self.integral(low, high, |d| expm1(start + self.slope * d)) / weight;
-                let cancelled = self.cancelled(low).max(self.cancelled(high));
-                let size = growth.abs().max(ratio * self.slope.abs() * cancelled);
+                let canceled = self.canceled(low).max(self.canceled(high));
+                let size = growth.abs().max(ratio * self.slope.abs() * canceled);
                 Point {
                     weight,
                     ratio,
@@ -152,12 +152,12 @@ impl<D: Fn(f64, f64) -> f64> Ray<D> {
             growth,
             size: growth
                 .abs()
-                .max(ratio * self.slope.abs() * self.cancelled(z)),
+                .max(ratio * self.slope.abs() * self.canceled(z)),
         }
     }
 
     /// What was subtracted to get z − origin.
-    fn cancelled(&self, z: f64) -> f64 {
+    fn canceled(&self, z: f64) -> f64 {
         z.abs() + self.origin.abs()
     }
 

@@ -71,7 +71,7 @@ impl Channel {
         Ok(Self { rows })
     }
 
-    /// The rows, normalised.
+    /// The rows, normalized.
     pub fn rows(&self) -> &[Vec<f64>] {
         &self.rows
     }

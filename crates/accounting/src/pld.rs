@@ -1,4 +1,4 @@
-//! Privacy-loss distributions on a lattice: one round, discretised so that it can be composed.
+//! Privacy-loss distributions on a lattice: one round, discretized so that it can be composed.
 //!
 //! # What it is
 //!
@@ -12,7 +12,7 @@
 //!
 //! # Optimistic
 //!
-//! In each cell h lies above the lines through its neighbours' points, extended. Where the chord exceeds the higher of the two lines by at most g, the chord lowered by g is below h. Lower every point by the larger g of its two cells and
+//! In each cell h lies above the lines through its neighbors' points, extended. Where the chord exceeds the higher of the two lines by at most g, the chord lowered by g is below h. Lower every point by the larger g of its two cells and
 //! take the hull: below h everywhere. Beyond the first and the last point use h ≥ (1 − α)₊. The masses then add up to slightly less than one, which is fine: what composition needs is ∫ (λ−α)₊ dq ≤ h(α) for
 //! all α (the stop-loss order), and that survives products of independent ratios.
 //!
@@ -555,14 +555,14 @@ impl Lattice {
                 mass += (rise + fall) / gap;
                 h += beyond * gap + rise;
             }
-            // Ratios, and nodes, are known to within a shift: it may put an outcome into the neighbouring cell, which is worth as much again.
-            let neighbour = match i.checked_sub(1) {
+            // Ratios, and nodes, are known to within a shift: it may put an outcome into the neighboring cell, which is worth as much again.
+            let neighbor = match i.checked_sub(1) {
                 Some(j) => {
                     (cells.inside[j].0 + cells.inside[j].1) / (alpha * expm1(self.step)) * 1.1
                 }
                 None => cells.below,
             };
-            let shift = 2.0 * Cells::SHIFT * (h + alpha * (mass + neighbour));
+            let shift = 2.0 * Cells::SHIFT * (h + alpha * (mass + neighbor));
             values[i] = (
                 (h * (1.0 - slack) - shift).max(0.0),
                 h * (1.0 + slack) + shift + cells.dropped,
@@ -801,7 +801,7 @@ impl Lattice {
             .take_while(|&i| keep(i))
             .last()
             .unwrap_or(0);
-        // The same question at α = 1, where the neighbour on the other side is seen from this side.
+        // The same question at α = 1, where the neighbor on the other side is seen from this side.
         let one = excess(0).0;
         let (before, after) = (seen_from(-1, false).1, seen_from(1, true).1);
         let right_ends_well =

@@ -198,7 +198,7 @@ impl RdpCurve {
         })
     }
 
-    /// The order where an objective is least: doubling strides until it has clearly turned, then the golden section between the neighbours of the best.
+    /// The order where an objective is least: doubling strides until it has clearly turned, then the golden section between the neighbors of the best.
     fn best(&self, objective: impl Fn(f64) -> f64) -> AtOrder {
         let whole = matches!(self.orders, Orders::Integers(_));
         let order_at = |u: f64| {

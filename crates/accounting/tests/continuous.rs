@@ -530,8 +530,8 @@ fn no_dataset_of_three_is_worse_for_approximate_guarantees() {
 #[test]
 fn no_dataset_of_two_is_worse_for_secure_aggregation() {
     use shuffledp_accounting::bounds::secure_aggregation;
-    let density = |y: f64, centre: f64, deviation: f64| {
-        let z = (y - centre) / deviation;
+    let density = |y: f64, center: f64, deviation: f64| {
+        let z = (y - center) / deviation;
         (-0.5 * z * z).exp() / (deviation * std::f64::consts::TAU.sqrt())
     };
     for (rate, sigma) in [(0.5, 2.0), (0.1, 1.0), (0.9, 4.0)] {

@@ -18,7 +18,7 @@ const KINDS: [OracleKind; 5] = [
     LocalHashing,
 ];
 
-/// Rows of weights e where supported and 1 where not, normalised.
+/// Rows of weights e where supported and 1 where not, normalized.
 fn by_support(k: usize, outputs: usize, e: f64, supports: impl Fn(usize, usize) -> bool) -> Matrix {
     (0..k)
         .map(|x| {

@@ -35,7 +35,7 @@ const VIOLATED: u8 = 3;
 pub(crate) enum Fault {
     /// Reports come out in the order in which they came in
     NoShuffle,
-    /// Randomised at twice the epsilon0 (half the sigma) that is priced
+    /// Randomized at twice the epsilon0 (half the sigma) that is priced
     HalfNoise,
     /// The first report stays where it is, the others are shuffled
     LeakFirst,

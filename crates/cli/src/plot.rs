@@ -1,6 +1,6 @@
 //! Pictures: series as lines, upper and lower bounds as bands, in SVG or PNG. The only place that knows the plotting library.
 //!
-//! Colours are those of Okabe and Ito, told apart by people of every colour vision; each line also has a dash of its own, for printing without colour.
+//! Colors are those of Okabe and Ito, told apart by people of every color vision; each line also has a dash of its own, for printing without color.
 
 use crate::failure::Failure;
 use crate::series::{Look, Series, Sheet};
@@ -134,7 +134,7 @@ impl Kind {
 pub(crate) const EVERYWHERE: (f64, f64) = (0.0, f64::INFINITY);
 
 /// Blue is for bands, the rest in the order in which they are told apart best.
-const COLOURS: [&str; 7] = [
+const COLORS: [&str; 7] = [
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9",
 ];
 const DASHES: [&str; 5] = ["8 3", "2 3", "8 3 2 3", "4 2", "8 2 2 2 2 2"];
@@ -230,14 +230,14 @@ impl Picture {
             if runs.is_empty() || matches!(series.look, Look::Hidden | Look::Whisker) {
                 continue;
             }
-            let (colour, dash) = match series.look {
+            let (color, dash) = match series.look {
                 Look::Band(band) => {
                     let dash = (series.side == Side::Lower).then_some("4 3");
-                    (COLOURS[band % COLOURS.len()], dash)
+                    (COLORS[band % COLORS.len()], dash)
                 }
                 Look::Line | Look::Path => {
-                    // The colours that no band has.
-                    let free = &COLOURS[bands.clamp(1, COLOURS.len() - 1)..];
+                    // The colors that no band has.
+                    let free = &COLORS[bands.clamp(1, COLORS.len() - 1)..];
                     lines += 1;
                     (
                         free[(lines - 1) % free.len()],
@@ -245,7 +245,7 @@ impl Picture {
                     )
                 }
                 Look::Marks | Look::Whisker | Look::Hidden => {
-                    (COLOURS[(4 + marks) % COLOURS.len()], None)
+                    (COLORS[(4 + marks) % COLORS.len()], None)
                 }
             };
             let dash = dash.map(|dash| kind.dash(dash));
@@ -261,7 +261,7 @@ impl Picture {
                 let reaches = whiskers(sheet, index, scales.1);
                 let mut points = ScatterPlot::new()
                     .with_data(runs.into_iter().flatten().map(|(x, y)| (x + shift, y)))
-                    .with_color(colour)
+                    .with_color(color)
                     .with_size(4.5)
                     .with_marker(marker);
                 if !reaches.is_empty() {
@@ -274,17 +274,17 @@ impl Picture {
                 plots.extend(runs.into_iter().map(|run| {
                     if run.len() == 1 {
                         // A line of one point cannot be seen.
-                        let dot = ScatterPlot::new().with_data(run).with_color(colour);
+                        let dot = ScatterPlot::new().with_data(run).with_color(color);
                         return Plot::Scatter(dot.with_size(2.5));
                     }
-                    let line = LinePlot::new().with_data(run).with_color(colour);
+                    let line = LinePlot::new().with_data(run).with_color(color);
                     Plot::Line(line.with_stroke_width(1.8).with_line_style(style.clone()))
                 }));
                 LegendShape::Line
             };
             legend.push(LegendEntry {
                 label: series.label(),
-                color: colour.to_owned(),
+                color: color.to_owned(),
                 shape,
                 dasharray: dash,
             });
@@ -405,8 +405,8 @@ impl Picture {
                     run.iter().map(|point| point.1),
                     run.iter().map(|point| point.2),
                 );
-                let colour = COLOURS[band % COLOURS.len()];
-                areas.push(Plot::Band(area.with_color(colour).with_opacity(0.22)));
+                let color = COLORS[band % COLORS.len()];
+                areas.push(Plot::Band(area.with_color(color).with_opacity(0.22)));
             }
         }
         areas

@@ -51,8 +51,8 @@ fn gradients(criterion: &mut Criterion) {
 }
 
 /// Everybody's gradient by R2, added where it is drawn.
-fn randomised(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("60,000 clipped and randomised gradients");
+fn randomized(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("60,000 clipped and randomized gradients");
     group
         .sample_size(10)
         .measurement_time(Duration::from_secs(60));
@@ -84,5 +84,5 @@ fn randomised(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, gradients, randomised);
+criterion_group!(benches, gradients, randomized);
 criterion_main!(benches);

@@ -34,8 +34,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let everybody: Vec<usize> = (0..EXAMPLES).collect();
             clipped(&model, &examples).sum(&parameters, &everybody)?.0
         }
-        "added" => randomised(&model, &parameters, &examples, Way::Fast)?,
-        "shuffled" => randomised(&model, &parameters, &examples, Way::Shuffled)?,
+        "added" => randomized(&model, &parameters, &examples, Way::Fast)?,
+        "shuffled" => randomized(&model, &parameters, &examples, Way::Shuffled)?,
         "first" => {
             let mut gradient = vec![0.0; parameters.len()];
             if let Some((image, label)) = examples.get(0) {
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// The same sum, estimated from what randomizers report: how far one step at rate 1 moves the parameters, times the reports.
-fn randomised(
+fn randomized(
     model: &Model,
     parameters: &[f32],
     examples: &Examples,

@@ -84,7 +84,7 @@ where
                 .map(|sum| (sum / examples.len() as f64) as f32)
                 .collect();
             let mut random = draws.stream(1 + place as u64);
-            self.randomizer.randomise(&mean, &mut random, &mut report)?;
+            self.randomizer.randomize(&mean, &mut random, &mut report)?;
             let mut tally = self.randomizer.tally();
             self.randomizer.add(&report, &mut tally)?;
             server.step(&self.randomizer.estimate(&tally).mean, rate)?;

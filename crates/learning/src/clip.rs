@@ -1,4 +1,4 @@
-//! Clipping: what bounds one example's influence before its gradient is randomised.
+//! Clipping: what bounds one example's influence before its gradient is randomized.
 //!
 //! ```text
 //! l₁, l₂   g ← g · min(1, C/‖g‖)          l∞   every coordinate to [−C, C]
@@ -26,7 +26,7 @@ pub enum Norm {
 impl Norm {
     /// Brings a vector to norm `bound` if it is longer, and gives the norm it had. What comes out is within the bound but for the rounding of its numbers.
     ///
-    /// A vector with a NaN or infinite coordinate has no norm and is refused: nobody should randomise it.
+    /// A vector with a NaN or infinite coordinate has no norm and is refused: nobody should randomize it.
     ///
     /// ```
     /// use shuffledp_learning::Norm;

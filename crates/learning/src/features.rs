@@ -3,7 +3,7 @@
 //! ```text
 //! g = (L(y, x+1) − L(y, x−1), L(y+1, x) − L(y−1, x))      light L in [0, 1], 0 on the edge; the channel with the longest g
 //! histogram of a cell (4×4 of them): |g| at the angle of g mod π, between the two nearest of 8 directions
-//! every cell over √(1/20 + Σ of the squares of its 3×3 neighbourhood), all of it to length 4
+//! every cell over √(1/20 + Σ of the squares of its 3×3 neighborhood), all of it to length 4
 //! ```
 //!
 //! A device computes them from its own picture, so they cost no privacy. What they buy: a linear model on 128 numbers has a tenth of the parameters of a small network, and the noise of a private gradient grows with the number of parameters (Tramèr, Boneh 2021: private learning needs better features). The length 4 makes the constant that a linear model adds to its inputs a seventeenth of the square of its gradient.
@@ -110,7 +110,7 @@ fn describe(shape: Shape, image: &[f32], numbers: &mut [f32]) {
         bins.iter_mut().for_each(|bin| *bin *= scale);
     }
     let norm = numbers.iter().map(|x| x * x).sum::<f32>().sqrt();
-    // A picture of one colour has no gradients.
+    // A picture of one color has no gradients.
     if norm > 0.0 {
         numbers.iter_mut().for_each(|x| *x *= LENGTH / norm);
     }

@@ -1,4 +1,4 @@
-//! Learning from a crowd: who takes part computes the gradient of their own example, clips and randomises it; the shuffler permutes the reports; the analyzer, who sees nothing else, averages them and steps.
+//! Learning from a crowd: who takes part computes the gradient of their own example, clips and randomizes it; the shuffler permutes the reports; the analyzer, who sees nothing else, averages them and steps.
 //!
 //! ```text
 //! CLDP-SGD (Girgis et al. 2021)   m of n take part     g_i = clip(∇L(θ; x_i), C)     report R(g_i)     mean of the decoded reports
@@ -106,7 +106,7 @@ where
                     reports.resize(start + length, 0);
                     Ok(self
                         .randomizer
-                        .randomise(gradient, random, &mut reports[start..])?)
+                        .randomize(gradient, random, &mut reports[start..])?)
                 };
                 let mut pushed = Ok(());
                 let push = |_: &mut (Vec<u8>, Simulated), (reports, _): (Vec<u8>, Simulated)| {

@@ -62,12 +62,12 @@ fn wide(parameters: &[f32]) -> Vec<f64> {
 fn parameters_are_counted_as_in_the_papers() {
     let counts: Vec<usize> = models(MNIST).iter().map(|(_, m)| m.parameters()).collect();
     assert_eq!(counts, [7850, 784 * 12 + 12 + 130, 13_722, 13_722, 26_010]);
-    let colour = Shape {
+    let color = Shape {
         channels: 3,
         height: 32,
         width: 32,
     };
-    let model = Model::cnn_disjoint(colour, Activation::Relu, 10).unwrap();
+    let model = Model::cnn_disjoint(color, Activation::Relu, 10).unwrap();
     assert_eq!(model.parameters(), 3 * 1024 + 16 + 8224 + 4128 + 330);
 }
 
@@ -92,8 +92,8 @@ fn batch_gradient_agrees(name: &str, model: &Model, every: usize) {
     for at in (0..theta.len()).step_by(every) {
         let mut loss = |value| -> f64 {
             moved[at] = value;
-            let labelled = batch.iter().enumerate();
-            labelled
+            let labeled = batch.iter().enumerate();
+            labeled
                 .map(|(label, image)| {
                     model
                         .loss(&moved, image, label as u8, &mut workspace)
@@ -113,12 +113,12 @@ fn gradients_of_batches_are_their_differences() {
     for (name, model) in models(MNIST) {
         batch_gradient_agrees(name, &model, 17);
     }
-    let colour = Shape {
+    let color = Shape {
         channels: 3,
         height: 17,
         width: 20,
     };
-    for (name, model) in models(colour) {
+    for (name, model) in models(color) {
         batch_gradient_agrees(name, &model, 31);
     }
 }
@@ -202,7 +202,7 @@ fn what_does_not_fit_is_refused() {
         model.gradient(&theta, &image, 9, &mut other.workspace(), &mut gradient),
         Err(Error::Workspace)
     ));
-    let colour = Examples::new(
+    let color = Examples::new(
         Shape {
             channels: 3,
             ..MNIST
@@ -211,7 +211,7 @@ fn what_does_not_fit_is_refused() {
         vec![0.0; 3 * 784],
         vec![1],
     );
-    assert!(model.accuracy(&theta, &colour.unwrap()).is_err());
+    assert!(model.accuracy(&theta, &color.unwrap()).is_err());
     let tiny = Shape { height: 2, ..MNIST };
     assert!(Model::cnn_overlapping(tiny, Activation::Relu, 10).is_err());
     assert!(Model::mlp(MNIST, 0, Activation::Relu, 10).is_err());

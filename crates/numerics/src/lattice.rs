@@ -495,10 +495,10 @@ impl<'a> Tilted<'a> {
         let tilt = measure.tilt_of(c, &weights);
         let step = measure.step;
         let mass = sum_with(&weights, |_| 1.0);
-        let centre = tilt.mean / step - measure.first as f64;
-        let absolute = sum_with(&weights, |i| (i - centre).abs()) / mass;
+        let center = tilt.mean / step - measure.first as f64;
+        let absolute = sum_with(&weights, |i| (i - center).abs()) / mass;
         let fourth = sum_with(&weights, |i| {
-            let square = (i - centre) * (i - centre);
+            let square = (i - center) * (i - center);
             square * square
         }) / mass;
         let size = sum_with(&weights, |i| (measure.first as f64 + i).abs()) / mass;

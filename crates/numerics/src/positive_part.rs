@@ -1,7 +1,7 @@
 //! The expected positive part of a sum: E(X₁ + … + Xₘ + s)₊ for independent X of one finite law.
 //!
 //! This is the whole computational content of one shuffled round, stated without a word about privacy. The answer is a pair of
-//! numbers that enclose the truth: every discretisation, truncation and rounding error is bounded and put on its side.
+//! numbers that enclose the truth: every discretization, truncation and rounding error is bounded and put on its side.
 //!
 //! Three ways, chosen by the work they would take; where several can be used they agree to their stated errors (`tests/positive_part.rs`).
 //!

@@ -13,7 +13,7 @@ pub struct Crossing {
     pub below: f64,
 }
 
-/// Upper limit on evaluations: bisection alone needs about 60 to reach neighbouring doubles.
+/// Upper limit on evaluations: bisection alone needs about 60 to reach neighboring doubles.
 const MAX_EVALUATIONS: u32 = 120;
 
 /// Where a falling `function` crosses zero within (`low`, `high`), to a relative distance `tolerance`.

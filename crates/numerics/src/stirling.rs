@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A binomial probability is a difference of three numbers ln x! that at n = 1e12 agree to 13 digits; in S and D
-//! the agreement has been cancelled by hand (Loader, *Fast and accurate computation of binomial
+//! the agreement has been canceled by hand (Loader, *Fast and accurate computation of binomial
 //! probabilities*, 2000). S falls like 1/(12x), and D vanishes at x = m.
 
 use crate::special::{ln, ln_1p_minus_x, ln_gamma};

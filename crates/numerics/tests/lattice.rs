@@ -63,13 +63,13 @@ proptest! {
         exponents in (-6i32..-1, -6i32..-1),
         position in 0.0f64..0.95,
     ) {
-        let normalised = |masses: &[f64]| -> Vec<f64> {
+        let normalized = |masses: &[f64]| -> Vec<f64> {
             let total: f64 = masses.iter().sum::<f64>() + 1e-9;
             masses.iter().map(|p| (p + 1e-9) / total).collect()
         };
         let parts = vec![
-            (normalised(&first), -(first.len() as i64) / 2, exponents.0, counts.0),
-            (normalised(&second), -1, exponents.1, counts.1.max(1)),
+            (normalized(&first), -(first.len() as i64) / 2, exponents.0, counts.0),
+            (normalized(&second), -1, exponents.1, counts.1.max(1)),
         ];
         let largest: f64 = parts.iter().map(|(masses, start, exponent, count)| {
             f64::from(*count) * (start + masses.len() as i64 - 1) as f64 * 2f64.powi(*exponent)

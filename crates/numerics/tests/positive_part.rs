@@ -166,7 +166,7 @@ fn a_value_no_double_can_hold_is_bounded_and_not_invented() {
     assert!(got.lower <= got.upper && got.upper < -700.0, "{got:?}");
 }
 
-/// A law of many atoms with tails of some weight, centred.
+/// A law of many atoms with tails of some weight, centered.
 fn many_atoms(seed: u64, heavy: bool) -> Vec<Atom> {
     let mut state = seed;
     let mut random = move || {
@@ -190,10 +190,10 @@ fn many_atoms_are_enclosed_like_few() {
     for (seed, heavy) in [(1, false), (2, true), (3, false), (4, true)] {
         for count in [2.0, 5.0, 40.0, 250.0, 1000.0, 30_000.0] {
             for deviations in [0.0, 1.0, 3.0, 5.0] {
-                let centred = many_atoms(seed, heavy);
-                let variance: f64 = centred.iter().map(|a| a.weight * a.value * a.value).sum();
+                let centered = many_atoms(seed, heavy);
+                let variance: f64 = centered.iter().map(|a| a.weight * a.value * a.value).sum();
                 let mean = -deviations * (variance / count).sqrt();
-                let atoms: Vec<Atom> = centred
+                let atoms: Vec<Atom> = centered
                     .iter()
                     .map(|a| Atom {
                         value: a.value + mean,

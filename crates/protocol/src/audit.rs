@@ -1,6 +1,6 @@
 //! An attack on the code that runs: how well a batch tells two datasets apart, as a lower bound on ε that holds with the confidence asked for.
 //!
-//! All users hold one value but user 1, who holds one of two. Users take part, randomise and are shuffled by the very code that a collection uses, many times for each dataset. Given m reports y of n users, with r_x(y) the likelihood of y from x against that from the value of the others, the likelihood ratio of the two datasets is
+//! All users hold one value but user 1, who holds one of two. Users take part, randomize and are shuffled by the very code that a collection uses, many times for each dataset. Given m reports y of n users, with r_x(y) the likelihood of y from x against that from the value of the others, the likelihood ratio of the two datasets is
 //!
 //! ```text
 //! L(y₁ … y_m) = (n − m + Σ r₀(yᵢ)) / (n − m + Σ r₁(yᵢ))
@@ -134,7 +134,7 @@ pub struct Finding {
     pub place: Place,
     /// What was looked at.
     pub evidence: Evidence,
-    /// The event: a likelihood ratio of at least this, in favour of the dataset that makes it likelier.
+    /// The event: a likelihood ratio of at least this, in favor of the dataset that makes it likelier.
     pub threshold: f64,
     /// How often it was seen under that dataset, and under the other.
     pub seen: (u64, u64),
@@ -320,9 +320,9 @@ struct Promise {
     value: f64,
     /// By the batch, or by the position.
     batch: bool,
-    /// In favour of the first dataset, or of the second.
+    /// In favor of the first dataset, or of the second.
     first: bool,
-    /// The least ln L in favour.
+    /// The least ln L in favor.
     threshold: f64,
 }
 

@@ -1,6 +1,6 @@
 //! A whole round in one process: devices, shuffler and analyzer.
 //!
-//! Devices randomise in parallel, each chunk of them with a generator of its own, so a simulation does not depend on the number of cores. What the analyzer is given has gone through the shuffler; nothing else reaches it.
+//! Devices randomize in parallel, each chunk of them with a generator of its own, so a simulation does not depend on the number of cores. What the analyzer is given has gone through the shuffler; nothing else reaches it.
 
 use crate::analyzer::Analyzer;
 use crate::attendance::Attendance;
@@ -63,7 +63,7 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Has the users, of whom the i-th holds `value(i)`, randomise and send, shuffles what they sent, and adds it up.
+    /// Has the users, of whom the i-th holds `value(i)`, randomize and send, shuffles what they sent, and adds it up.
     ///
     /// `random` gives the generators: streams 0 and 1 are for attendance and shuffler, the rest for devices. Beyond the memory, reports go where `open` says. `sent` hears of users who are done.
     pub fn run<R, V, G, F>(
@@ -97,7 +97,7 @@ impl Collection {
                     let mut random = random(2 + start / chunk + place as u64)?;
                     let mut reports = vec![0; length * people.len()];
                     for (user, report) in people.iter().zip(reports.chunks_exact_mut(length)) {
-                        randomizer.randomise(value(*user).borrow(), &mut random, report)?;
+                        randomizer.randomize(value(*user).borrow(), &mut random, report)?;
                     }
                     Ok(reports)
                 })

@@ -69,7 +69,7 @@ fn profile(levels: u64, epsilon0: f64) -> f64 {
     let mut total = 0.0;
     let mut z = first.floor();
     while z > first - 16.0 * s {
-        // The normaliser of the sum over the integers is the integral's to e^{−2π²s²}: nothing.
+        // The normalizer of the sum over the integers is the integral's to e^{−2π²s²}: nothing.
         total += (mass(z) * -(epsilon0 + shift * (z - 0.5 * shift) / (s * s)).exp_m1()).max(0.0);
         z -= 1.0;
     }

@@ -45,7 +45,7 @@ impl GaussianVector {
     /// let mut report = vec![0; randomizer.report_length()];
     /// assert_eq!(report.len(), 12);
     /// for _ in 0..1000 {
-    ///     randomizer.randomise(&[0.0, 1.6, -1.2], &mut random, &mut report)?;
+    ///     randomizer.randomize(&[0.0, 1.6, -1.2], &mut random, &mut report)?;
     ///     randomizer.add(&report, &mut tally)?;
     /// }
     /// let estimate = randomizer.estimate(&tally);

@@ -21,7 +21,7 @@ const DEEPEST: u32 = 20;
 /// let mut random = Simulated::new(1, 0);
 /// let (mut tally, mut report) = (tree.tally(), vec![0; tree.report_length()]);
 /// for person in 0..40_000 {
-///     tree.randomise(&(person % 8), &mut random, &mut report)?;
+///     tree.randomize(&(person % 8), &mut random, &mut report)?;
 ///     tree.add(&report, &mut tally)?;
 /// }
 /// // Nobody is in the upper half.

@@ -47,7 +47,7 @@ impl LaplaceVector {
     /// let mut report = vec![0; randomizer.report_length()];
     /// assert_eq!(report.len(), 24);
     /// for _ in 0..1000 {
-    ///     randomizer.randomise(&[0.0, 1.5, -0.5], &mut random, &mut report)?;
+    ///     randomizer.randomize(&[0.0, 1.5, -0.5], &mut random, &mut report)?;
     ///     randomizer.add(&report, &mut tally)?;
     /// }
     /// let estimate = randomizer.estimate(&tally);

@@ -1,6 +1,6 @@
 //! What a person's device does to its value, and how the crowd is read back.
 //!
-//! A [`Randomizer`] is both ends of one wire: it checks and randomises a value into a report of fixed length, and adds reports of a shuffled batch up into an estimate. It also names itself to the accountant ([`Randomizer::mechanism`]), so that the guarantee that is printed is that of the code that runs.
+//! A [`Randomizer`] is both ends of one wire: it checks and randomizes a value into a report of fixed length, and adds reports of a shuffled batch up into an estimate. It also names itself to the accountant ([`Randomizer::mechanism`]), so that the guarantee that is printed is that of the code that runs.
 //!
 //! ```
 //! use shuffledp_randomizers::{KaryResponse, Randomizer, Secure};
@@ -9,7 +9,7 @@
 //! let (mut random, mut tally) = (Secure::new()?, randomizer.tally());
 //! let mut report = vec![0; randomizer.report_length()];
 //! for person in 0..1000u64 {
-//!     randomizer.randomise(&(person % 10), &mut random, &mut report)?;
+//!     randomizer.randomize(&(person % 10), &mut random, &mut report)?;
 //!     randomizer.add(&report, &mut tally)?;
 //! }
 //! let shares = randomizer.estimate(&tally);

@@ -7,7 +7,7 @@
 //! | the first j bytes, j = 1 … L | Hadamard response of a public hash of them into 2¹⁶ buckets: the shares of all buckets at once, for any number of candidates |
 //! | the whole | local hashing ([`LocalHashing`]) of a public 32-bit hash, with a function of the report's own: asked about a few candidates, without collisions |
 //!
-//! Public hashes are SipHash-1-3, with the question as key. They cost no privacy: they are computed from the value before it is randomised.
+//! Public hashes are SipHash-1-3, with the question as key. They cost no privacy: they are computed from the value before it is randomized.
 
 use crate::error::Error;
 use crate::estimate::{Counts, Estimate, share_slope, share_variance, towards_the_middle};

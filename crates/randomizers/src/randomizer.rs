@@ -26,8 +26,8 @@ pub trait Randomizer {
     /// Draws a report of a value that has been checked, into bytes of the right number.
     fn draw<R: Random + ?Sized>(&self, value: &Self::Value, random: &mut R, report: &mut [u8]);
 
-    /// Randomises a value into `report`, which has the length of a report.
-    fn randomise<R: Random + ?Sized>(
+    /// Randomizes a value into `report`, which has the length of a report.
+    fn randomize<R: Random + ?Sized>(
         &self,
         value: &Self::Value,
         random: &mut R,

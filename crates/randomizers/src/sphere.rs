@@ -34,8 +34,8 @@ pub(crate) fn direction(seed: &[u8; SEED], dimension: usize) -> Vec<f32> {
     for _ in 0..dimension {
         let cell = stream.next_u32() >> 8;
         // Odd over 2²⁴, in (−1, 1): exact in single precision.
-        let centre = (2 * cell as i32 + 1 - (1 << 24)) as f32 / (1 << 24) as f32;
-        let normal = std::f32::consts::SQRT_2 * erf_inv(centre);
+        let center = (2 * cell as i32 + 1 - (1 << 24)) as f32 / (1 << 24) as f32;
+        let normal = std::f32::consts::SQRT_2 * erf_inv(center);
         square += f64::from(normal) * f64::from(normal);
         point.push(normal);
     }

@@ -1,4 +1,4 @@
-//! Unary encodings: k bits of which the value's is 1, each randomised by itself (Erlingsson, Pihur, Korolova 2014; Wang et al. 2017). E = e^ε₀.
+//! Unary encodings: k bits of which the value's is 1, each randomized by itself (Erlingsson, Pihur, Korolova 2014; Wang et al. 2017). E = e^ε₀.
 //!
 //! | | a 1 stays 1 with p | a 0 becomes 1 with q |
 //! |---|---|---|

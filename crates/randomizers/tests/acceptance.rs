@@ -73,7 +73,7 @@ fn draws_fit<R: Randomizer>(randomizer: &R, value: &R::Value, seed: u64) {
     let mut seen: HashMap<Vec<u8>, u64> = HashMap::new();
     for _ in 0..DRAWS {
         randomizer
-            .randomise(value, &mut random, &mut report)
+            .randomize(value, &mut random, &mut report)
             .unwrap();
         *seen.entry(report.clone()).or_default() += 1;
     }
@@ -123,7 +123,7 @@ where
         let mut tally = randomizer.tally();
         for person in 0..SIZE {
             randomizer
-                .randomise(&holds(person), &mut random, &mut report)
+                .randomize(&holds(person), &mut random, &mut report)
                 .unwrap();
             randomizer.add(&report, &mut tally).unwrap();
         }
@@ -161,7 +161,7 @@ where
     let mut random = Simulated::new(3, 3);
     let length = randomizer.report_length();
     let mut report = vec![0; length];
-    let refused = randomizer.randomise(outside, &mut random, &mut report);
+    let refused = randomizer.randomize(outside, &mut random, &mut report);
     assert!(matches!(refused, Err(Error::Value { .. })), "{refused:?}");
     let mut tally = randomizer.tally();
     let empty = tally.clone();
@@ -202,7 +202,7 @@ fn golden<R: Randomizer>(randomizer: &R, values: &[&R::Value], expected: &str) {
         .iter()
         .map(|value| {
             randomizer
-                .randomise(value, &mut random, &mut report)
+                .randomize(value, &mut random, &mut report)
                 .unwrap();
             report.iter().map(|byte| format!("{byte:02x}")).collect()
         })
@@ -309,7 +309,7 @@ fn local_hashing() {
     let mut report = vec![0; randomizer.report_length()];
     let mut together = 0;
     for _ in 0..200_000 {
-        randomizer.randomise(&0, &mut random, &mut report).unwrap();
+        randomizer.randomize(&0, &mut random, &mut report).unwrap();
         let both =
             randomizer.supports(&report, 3).unwrap() && randomizer.supports(&report, 5).unwrap();
         together += u32::from(both);
@@ -346,7 +346,7 @@ fn hierarchy() {
     for person in 0..900_000 {
         let value = if person % 5 < 3 { 0 } else { 511 };
         randomizer
-            .randomise(&value, &mut random, &mut report)
+            .randomize(&value, &mut random, &mut report)
             .unwrap();
         randomizer.add(&report, &mut tally).unwrap();
     }
@@ -378,7 +378,7 @@ fn prefixes() {
     let mut questions = [0; 5];
     for draw in 0..20_000 {
         randomizer
-            .randomise(values[draw % 3], &mut random, &mut report)
+            .randomize(values[draw % 3], &mut random, &mut report)
             .unwrap();
         questions[report[0] as usize] += 1;
         let chances = values.map(|value| randomizer.probability(value, &report).unwrap());
@@ -397,7 +397,7 @@ fn prefixes() {
 
     let mut random = Simulated::new(74, 0);
     for outside in [&b""[..], b"abcde", b"a\0c"] {
-        let refused = randomizer.randomise(outside, &mut random, &mut report);
+        let refused = randomizer.randomize(outside, &mut random, &mut report);
         assert!(matches!(refused, Err(Error::Value { .. })));
     }
     let mut tally = randomizer.tally();
@@ -466,7 +466,7 @@ where
         let mut tally = randomizer.tally();
         for _ in 0..DRAWS {
             randomizer
-                .randomise(value, &mut random, &mut report)
+                .randomize(value, &mut random, &mut report)
                 .unwrap();
             randomizer.add(&report, &mut tally).unwrap();
         }
@@ -606,7 +606,7 @@ where
         let mut squares = vec![0.0; value.len()];
         for _ in 0..draws {
             randomizer
-                .randomise(value, &mut random, &mut report)
+                .randomize(value, &mut random, &mut report)
                 .unwrap();
             randomizer.add(&report, &mut tally).unwrap();
             let mut one = randomizer.tally();
@@ -645,7 +645,7 @@ where
             .contribute(value, &mut once, &mut direct)
             .unwrap();
         randomizer
-            .randomise(value, &mut again, &mut report)
+            .randomize(value, &mut again, &mut report)
             .unwrap();
         randomizer.add(&report, &mut by_report).unwrap();
     }
@@ -704,7 +704,7 @@ fn settled_and_sent(batches: usize) -> [Vec<f64>; 2] {
                 .contribute(value, &mut random, &mut direct)
                 .unwrap();
             randomizer
-                .randomise(value, &mut random, &mut report)
+                .randomize(value, &mut random, &mut report)
                 .unwrap();
             randomizer.add(&report, &mut by_report).unwrap();
         }
@@ -763,7 +763,7 @@ fn batches_are_settled_once_however_they_are_put_together() {
     // Reports bring their own noise; a part that is not settled brings its debt.
     for _ in 0..30 {
         randomizer
-            .randomise(&value, &mut random, &mut report)
+            .randomize(&value, &mut random, &mut report)
             .unwrap();
         randomizer.add(&report, &mut tally).unwrap();
     }
@@ -794,7 +794,7 @@ fn coordinates_fit<R: Randomizer<Value = [f32]>>(
     let mut counts = vec![[0.0; 2 * CELLS as usize]; value.len()];
     for _ in 0..draws {
         randomizer
-            .randomise(value, &mut random, &mut report)
+            .randomize(value, &mut random, &mut report)
             .unwrap();
         for ((at, level), counts) in report.chunks(width).zip(levels).zip(&mut counts) {
             // Two's complement, of either width.
@@ -1085,7 +1085,7 @@ fn priv_unit() {
         let mut largest: f64 = 0.0;
         for _ in 0..2000 {
             randomizer
-                .randomise(&long[..], &mut random, &mut report)
+                .randomize(&long[..], &mut random, &mut report)
                 .unwrap();
             let at = |value: &[f32]| randomizer.probability(value, &report).unwrap();
             let opposite = long.map(|x| -x);
@@ -1157,7 +1157,7 @@ fn parameters_outside_their_domains_are_refused_by_name() {
     let mut report = [0];
     let message = KaryResponse::new(4, 1.0)
         .unwrap()
-        .randomise(&4, &mut Simulated::new(0, 0), &mut report)
+        .randomize(&4, &mut Simulated::new(0, 0), &mut report)
         .unwrap_err()
         .to_string();
     assert_eq!(message, "value 4 is outside [0, 3]");

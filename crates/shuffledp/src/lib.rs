@@ -1,4 +1,4 @@
-//! The shuffle model of differential privacy: people randomise their own data, a shuffler forgets who sent what, an analyzer learns only the crowd.
+//! The shuffle model of differential privacy: people randomize their own data, a shuffler forgets who sent what, an analyzer learns only the crowd.
 //!
 //! This is the crate to add to a program; it re-exports the parts and has nothing of its own.
 //!

@@ -99,7 +99,7 @@ impl<'a> Columns<'a> {
             return Ok(rows);
         };
         let mut records = Records::new(label, head, file)?;
-        let labelled = label.find(&records.names)?;
+        let labeled = label.find(&records.names)?;
         let numbered: Vec<(usize, Column)> = self
             .features
             .iter()
@@ -110,7 +110,7 @@ impl<'a> Columns<'a> {
             .collect::<Result<_, Failure>>()?;
         while records.next()? {
             let row = records.row;
-            let text = label.utf8(row, records.cell(label, labelled)?)?;
+            let text = label.utf8(row, records.cell(label, labeled)?)?;
             each(row, Cell::Label(text))?;
             for (place, &(index, feature)) in numbered.iter().enumerate() {
                 let number = feature.number(row, records.cell(feature, index)?)?;

@@ -214,7 +214,7 @@ fn shown(
         text: [
             vec![last(&at, over, &series)],
             text,
-            vec![COLOURS.to_owned(), RED.to_owned()],
+            vec![COLORS.to_owned(), RED.to_owned()],
         ]
         .concat(),
         sheet: Sheet {
@@ -226,7 +226,7 @@ fn shown(
 }
 
 /// Which of the paper's curves is which.
-const COLOURS: &str = "In the paper Theorem 1 is blue, Theorem 2 red, the moments of the shuffle with sampling black, and the clones magenta. For the moments of the shuffle we take Theorem 1 with everybody sampled, at orders up to 2048; the simpler closed form that `shuffledp compare` lists as girgis-2021 CCS is far worse.";
+const COLORS: &str = "In the paper Theorem 1 is blue, Theorem 2 red, the moments of the shuffle with sampling black, and the clones magenta. For the moments of the shuffle we take Theorem 1 with everybody sampled, at orders up to 2048; the simpler closed form that `shuffledp compare` lists as girgis-2021 CCS is far worse.";
 /// What the red curve is not.
 const RED: &str = "Theorem 2 is a lower bound on a Rényi divergence, that of binary randomized response. Converted to ε, as the paper's red curve is, it bounds nothing: the conversion only goes upwards. What is attained is the lower edge of the band.";
 

@@ -41,7 +41,7 @@ pub(super) struct Setup {
     pub(super) about: Vec<String>,
     /// What a reader must know beyond that.
     pub(super) notes: Vec<String>,
-    /// What two neighbouring data sets differ by.
+    /// What two neighboring data sets differ by.
     pub(super) adjacency: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! CIFAR-10 in its binary form (Krizhevsky 2009): 50,000 and 10,000 images of 32×32 pixels in three colours.
+//! CIFAR-10 in its binary form (Krizhevsky 2009): 50,000 and 10,000 images of 32×32 pixels in three colors.
 //!
 //! ```text
 //! data_batch_1.bin … data_batch_5.bin, test_batch.bin:   10,000 records of   label   1024 red   1024 green   1024 blue
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(data.train().labels(), [1, 2, 2, 3, 3, 4, 4, 5, 5, 6]);
         assert_eq!(data.test().labels(), [8, 9]);
         let (image, _) = data.test().get(1).unwrap();
-        let plane = |colour: usize| pixel((colour * 100 + (colour * 1024 + 9) % 7) as u8);
+        let plane = |color: usize| pixel((color * 100 + (color * 1024 + 9) % 7) as u8);
         assert_eq!(image[3 * 9..][..3], [plane(0), plane(1), plane(2)]);
     }
 

@@ -28,15 +28,15 @@ fn examples(folder: &Path, part: &str) -> Result<Examples, Error> {
     let pictures = Content::find(folder, &format!("{part}-images-idx3-ubyte"))?;
     let [n, height, width] = pictures.header(0x0803)?;
     let names = Content::find(folder, &format!("{part}-labels-idx1-ubyte"))?;
-    let [labelled] = names.header(0x0801)?;
-    if labelled != n {
-        let why = format!("{labelled} labels for {n} images");
+    let [labeled] = names.header(0x0801)?;
+    if labeled != n {
+        let why = format!("{labeled} labels for {n} images");
         return Err(Error::content(&names.file, 4, why));
     }
     if n == 0 {
         return Err(Error::content(&pictures.file, 4, "there are no images"));
     }
-    let labels = names.body(&[labelled])?;
+    let labels = names.body(&[labeled])?;
     if let Some(at) = labels
         .iter()
         .position(|&label| usize::from(label) >= CLASSES)

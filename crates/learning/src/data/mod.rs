@@ -1,4 +1,4 @@
-//! Labelled images: what a data set is, and where one comes from.
+//! Labeled images: what a data set is, and where one comes from.
 //!
 //! | module | data set |
 //! |---|---|

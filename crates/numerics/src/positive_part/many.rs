@@ -9,7 +9,7 @@
 //! because x ↦ (x)₊ has slope at most 1, and slope 1 where the sum of the clipped terms is positive. So what is beyond K, be it e⁵⁰ times as far out, enters by its mean alone.
 //! At the other end, a term so low that nothing makes up for it is raised to −L (above) or its mass left out (below).
 //!
-//! **On a lattice.** Above: each atom is split between its two neighbours on a lattice, its mean kept: larger in convex order, and convex order survives sums. Below: neighbouring atoms are gathered, from left to right, into groups whose mean is a lattice point: smaller in convex order; what finds no group at the right end is moved down. A
+//! **On a lattice.** Above: each atom is split between its two neighbors on a lattice, its mean kept: larger in convex order, and convex order survives sums. Below: neighboring atoms are gathered, from left to right, into groups whose mean is a lattice point: smaller in convex order; what finds no group at the right end is moved down. A
 //! handful of Fourier transforms then gives the sum of any number of terms ([`crate::lattice`]). Variances change by about h²/6.
 //!
 //! **Off a lattice.** Of very many terms the transform decays quickly, and some hundred nodes of the Laplace integral with the atoms as they are (`contour`) are both cheaper and immune to the rounding of m-th powers.
@@ -423,7 +423,7 @@ impl Clipped {
     }
 }
 
-/// Neighbouring atoms at most `width` apart, at the two ends of each such stretch, the mean kept: larger in convex order.
+/// Neighboring atoms at most `width` apart, at the two ends of each such stretch, the mean kept: larger in convex order.
 fn thinned_above(atoms: &[Atom], width: f64) -> Vec<Atom> {
     let mut kept: Vec<Atom> = Vec::new();
     let mut start = 0;
@@ -543,7 +543,7 @@ impl Grid {
     }
 }
 
-/// Each atom to its two neighbours, keeping its mean.
+/// Each atom to its two neighbors, keeping its mean.
 fn spread(atoms: &[(f64, f64)], put: &mut impl FnMut(f64, f64)) {
     for &(position, weight) in atoms {
         let below = position.floor();

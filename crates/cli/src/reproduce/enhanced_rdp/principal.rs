@@ -60,13 +60,13 @@ fn covariance(images: &[f32], mean: &[f32]) -> Vec<f64> {
         .par_chunks(PIECE * pixels)
         .map(|piece| {
             let mut sum = vec![0.0f32; pixels * pixels];
-            let mut centred = vec![0.0f32; pixels];
+            let mut centered = vec![0.0f32; pixels];
             for image in piece.chunks_exact(pixels) {
-                for (centred, (x, mean)) in centred.iter_mut().zip(image.iter().zip(mean)) {
-                    *centred = x - mean;
+                for (centered, (x, mean)) in centered.iter_mut().zip(image.iter().zip(mean)) {
+                    *centered = x - mean;
                 }
-                for (row, x) in sum.chunks_exact_mut(pixels).zip(&centred) {
-                    for (sum, y) in row.iter_mut().zip(&centred) {
+                for (row, x) in sum.chunks_exact_mut(pixels).zip(&centered) {
+                    for (sum, y) in row.iter_mut().zip(&centered) {
                         *sum += x * y;
                     }
                 }
