@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 fn answer(plan: &Plan, delta: f64) -> Result<f64, Error> {
     let answer = account(plan)?.epsilon(Delta::new(delta)?)?;
-    Ok(answer.upper.value.value() + answer.lower.value.value())
+    Ok(answer.upper().value() + answer.lower().value())
 }
 
 fn epsilon(criterion: &mut Criterion) {
@@ -134,7 +134,7 @@ fn large_orders(criterion: &mut Criterion) {
     match divergence {
         Ok(divergence) => {
             group.bench_function("moments of the atoms", |bencher| {
-                bencher.iter(|| black_box(divergence.at(order).map(|answer| answer.upper.value)));
+                bencher.iter(|| black_box(divergence.at(order).map(|answer| answer.upper().get())));
             });
         }
         Err(error) => eprintln!("skipped: {error}"),

@@ -1,11 +1,14 @@
 //! An accountant for programs: rounds are composed as they happen, and the price so far can be asked at any time.
 
-use crate::account::{Account, Priced};
+use crate::account::Account;
 use crate::bound::{Answer, Delta, Epsilon};
 use crate::cells::Fineness;
 use crate::error::Error;
-use crate::plan::RoundSpec;
+use crate::laws::Priced;
+use crate::plan::{Plan, check_relation};
+use crate::relation::Relation;
 use crate::round::Round;
+use crate::spec::RoundSpec;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -61,7 +64,8 @@ impl Accountant {
         })
     }
 
-    /// Records `times` rounds. A round of more people than the population has is refused; of fewer (some have left) is not.
+    /// Records `times` rounds. A round of more people than the population has is refused; of fewer (some have
+    /// left) is not. So is a round whose guarantee is about another change than the rounds before it.
     pub fn compose(&mut self, round: &Round, times: u64) -> Result<(), Error> {
         let (priced, at) = self.priced(round, times)?;
         match at {
@@ -90,6 +94,11 @@ impl Accountant {
         self.spent.iter().map(|(_, _, times)| times).sum()
     }
 
+    /// Which two datasets the guarantee compares; none before the first round.
+    pub fn relation(&self) -> Option<Relation> {
+        self.spent.first().map(|(round, ..)| round.relation())
+    }
+
     /// The ε spent so far.
     pub fn epsilon(&self, delta: Delta) -> Result<Answer<Epsilon>, Error> {
         self.account(None).epsilon(delta)
@@ -110,19 +119,22 @@ impl Accountant {
     ) -> Result<bool, Error> {
         let (priced, _) = self.priced(round, times)?;
         let spent = self.account(Some((priced, times))).delta(budget)?;
-        Ok(spent.upper.value > delta)
+        Ok(spent.upper().get() > delta)
     }
 
-    /// The price list of a round, from the shelf if it has been composed before, and where on the shelf.
+    /// The laws of a round, those at hand if it has been composed before, and its place among the rounds.
     fn priced(&self, round: &Round, times: u64) -> Result<(Arc<Priced>, Option<usize>), Error> {
         // Checks the number of rounds in all.
-        crate::plan::Plan::check_total(self.rounds(), times)?;
+        Plan::check_total(self.rounds(), times)?;
         if round.users() > self.users {
             return Err(Error::LargerPopulation {
                 population: self.population.clone(),
                 users: self.users,
                 round: round.users(),
             });
+        }
+        if let Some((first, ..)) = self.spent.first() {
+            check_relation(first, round)?;
         }
         match self.spent.iter().position(|(present, ..)| present == round) {
             Some(index) => Ok((self.spent[index].1.clone(), Some(index))),
@@ -166,8 +178,7 @@ impl Accountant {
         }
         let mut accountant = Self::new(stored.population, stored.users)?;
         for spec in stored.rounds {
-            let times = spec.repeat;
-            accountant.compose(&Round::try_from(spec)?, times)?;
+            accountant.compose(&Round::try_from(&spec)?, spec.rounds)?;
         }
         Ok(accountant)
     }

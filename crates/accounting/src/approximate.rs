@@ -10,18 +10,19 @@
 //!
 //! Standing: certified (the local bounds are closed forms, rounded up by far more than their error).
 
-use crate::account::{Account, account};
 use crate::bound::Delta;
 use crate::bounds::kairouz_2015;
 use crate::error::Error;
 use crate::gaussian::{gdp_delta, gdp_epsilon};
-use crate::mechanism::Mechanism;
+use crate::mechanism::{Local, Mechanism};
 use crate::participation::Participation;
 use crate::plan::Plan;
 use crate::round::Round;
 
-/// A value and what gave it.
+/// A value and the method that gave it.
 pub(crate) type Named = (f64, &'static str);
+/// The upper bound of rounds that have dominating laws: ε at a δ, or δ at an ε.
+pub(crate) type PureBound = dyn Fn(&Plan, f64) -> Result<f64, Error>;
 
 /// Of a total δ, what the events may take: less makes ε₀ larger, more leaves less for the rest.
 const SHARES: [f64; 4] = [0.5, 0.2, 0.05, 0.01];
@@ -42,13 +43,13 @@ fn participants(round: &Round) -> f64 {
 }
 
 /// The rounds as ε₀-LDP ones, and Σ τ. `None` where no ε₀ within range has this δ₀.
-fn purified(rounds: &[(&Round, u64)], delta0: f64) -> Result<Option<(Account, f64)>, Error> {
+fn purified(rounds: &[(&Round, u64)], delta0: f64) -> Result<Option<(Plan, f64)>, Error> {
     let (mut plan, mut total) = (None::<Plan>, 0.0);
     for &(round, times) in rounds {
-        let (epsilon0, delta0) = match round.mechanism() {
-            Mechanism::ApproximateLdp(epsilon0, delta0) => (epsilon0.value(), delta0.value()),
-            Mechanism::Gaussian(sigma, _) => (gdp_epsilon(1.0 / sigma.value(), delta0), delta0),
-            _ => {
+        let (epsilon0, delta0) = match round.mechanism().local() {
+            Local::Approximate(epsilon0, delta0) => (epsilon0.value(), delta0.value()),
+            Local::Gaussian(sigma) => (gdp_epsilon(1.0 / sigma.value(), delta0), delta0),
+            Local::Pure(_) | Local::Unknown => {
                 plan = Some(added(plan, round.clone(), times)?);
                 continue;
             }
@@ -63,9 +64,7 @@ fn purified(rounds: &[(&Round, u64)], delta0: f64) -> Result<Option<(Account, f6
             .adaptive_within_round()?;
         plan = Some(added(plan, pure, times)?);
     }
-    let plan = plan.map(|plan| account(&plan));
-    plan.transpose()
-        .map(|account| account.map(|account| (account, total)))
+    Ok(plan.map(|plan| (plan, total)))
 }
 
 fn added(plan: Option<Plan>, round: Round, times: u64) -> Result<Plan, Error> {
@@ -76,7 +75,11 @@ fn added(plan: Option<Plan>, round: Round, times: u64) -> Result<Plan, Error> {
 }
 
 /// The least ε that these rounds can be shown to have at δ: infinite if none.
-pub(crate) fn epsilon(rounds: &[(&Round, u64)], delta: f64) -> Result<Named, Error> {
+pub(crate) fn epsilon(
+    rounds: &[(&Round, u64)],
+    delta: f64,
+    pure_epsilon: &PureBound,
+) -> Result<Named, Error> {
     let mut best = local_epsilon(rounds, delta);
     if best.0 == 0.0 {
         return Ok(best);
@@ -102,7 +105,7 @@ pub(crate) fn epsilon(rounds: &[(&Round, u64)], delta: f64) -> Result<Named, Err
             if left.is_nan() || left < Delta::SMALLEST {
                 break;
             }
-            let value = pure.upper_epsilon(left)?;
+            let value = pure_epsilon(&pure, left)?;
             if value <= guess {
                 if value < best.0 {
                     best = (value, "clones");
@@ -118,7 +121,11 @@ pub(crate) fn epsilon(rounds: &[(&Round, u64)], delta: f64) -> Result<Named, Err
 }
 
 /// The least δ that these rounds can be shown to have at ε.
-pub(crate) fn delta(rounds: &[(&Round, u64)], epsilon: f64) -> Result<Named, Error> {
+pub(crate) fn delta(
+    rounds: &[(&Round, u64)],
+    epsilon: f64,
+    pure_delta: &PureBound,
+) -> Result<Named, Error> {
     let mut best = local_delta(rounds, epsilon);
     let events: f64 = rounds
         .iter()
@@ -127,7 +134,7 @@ pub(crate) fn delta(rounds: &[(&Round, u64)], epsilon: f64) -> Result<Named, Err
     let price = 1.0 + epsilon.min(700.0).exp();
     // The more the events may cost, the less the rest does: halving on a logarithmic scale finds where they are alike, and every step gives a bound.
     let (mut low, mut high) = (-460.0, best.0.clamp(1e-200, 1.0).ln());
-    let is_free = |mechanism: &Mechanism| matches!(mechanism, Mechanism::Gaussian(..));
+    let is_free = |mechanism: &Mechanism| matches!(mechanism.local(), Local::Gaussian(_));
     let free = rounds.iter().any(|(round, _)| is_free(round.mechanism()));
     for _ in 0..if free { 8 } else { 1 } {
         let spent = 0.5 * (low + high);
@@ -139,7 +146,7 @@ pub(crate) fn delta(rounds: &[(&Round, u64)], epsilon: f64) -> Result<Named, Err
             low = spent;
             continue;
         };
-        let rest = pure.upper_delta(epsilon)?;
+        let rest = pure_delta(&pure, epsilon)?;
         let value = rest + price * total * (1.0 + CLOSED_FORM);
         if value < best.0 {
             best = (value, "clones");
@@ -157,8 +164,8 @@ pub(crate) fn delta(rounds: &[(&Round, u64)], epsilon: f64) -> Result<Named, Err
 fn local_mu(rounds: &[(&Round, u64)]) -> Option<f64> {
     let squares: Option<Vec<f64>> = rounds
         .iter()
-        .map(|(round, times)| match round.mechanism() {
-            Mechanism::Gaussian(sigma, _) => Some(*times as f64 / sigma.value().powi(2)),
+        .map(|(round, times)| match round.mechanism().local() {
+            Local::Gaussian(sigma) => Some(*times as f64 / sigma.value().powi(2)),
             _ => None,
         })
         .collect();
@@ -169,8 +176,8 @@ fn local_mu(rounds: &[(&Round, u64)]) -> Option<f64> {
 pub(crate) fn local_epsilon(rounds: &[(&Round, u64)], delta: f64) -> Named {
     let value = match (local_mu(rounds), rounds) {
         (Some(mu), _) => gdp_epsilon(mu, delta),
-        (None, [(round, times)]) => match round.mechanism() {
-            Mechanism::ApproximateLdp(epsilon0, delta0) => {
+        (None, [(round, times)]) => match round.mechanism().local() {
+            Local::Approximate(epsilon0, delta0) => {
                 kairouz_2015::epsilon(*times, epsilon0.value(), delta0.value(), delta)
                     .map_or(f64::INFINITY, |epsilon| epsilon * (1.0 + CLOSED_FORM))
             }
@@ -185,8 +192,8 @@ pub(crate) fn local_epsilon(rounds: &[(&Round, u64)], delta: f64) -> Named {
 pub(crate) fn local_delta(rounds: &[(&Round, u64)], epsilon: f64) -> Named {
     let value = match (local_mu(rounds), rounds) {
         (Some(mu), _) => gdp_delta(mu, epsilon),
-        (None, [(round, times)]) => match round.mechanism() {
-            Mechanism::ApproximateLdp(epsilon0, delta0) => {
+        (None, [(round, times)]) => match round.mechanism().local() {
+            Local::Approximate(epsilon0, delta0) => {
                 let none = *times as f64 * (-delta0.value()).ln_1p();
                 let pure = kairouz_2015::delta_pure(*times, epsilon0.value(), epsilon);
                 // 1 − (1 − δ₀)^T (1 − δ̃).
@@ -202,8 +209,9 @@ pub(crate) fn local_delta(rounds: &[(&Round, u64)], epsilon: f64) -> Named {
 #[cfg(test)]
 mod tests {
     use super::{delta, epsilon, local_epsilon};
-    use crate::account::account;
-    use crate::mechanism::{Domain, Mechanism};
+    use crate::account::{account, pure_delta, pure_epsilon};
+    use crate::local::Domain;
+    use crate::mechanism::Mechanism;
     use crate::round::Round;
 
     #[test]
@@ -218,7 +226,7 @@ mod tests {
             let mechanism = Mechanism::gaussian(1.0, Domain::Ball).unwrap();
             let round = Round::new(mechanism, users).unwrap();
             let rounds = [(&round, times)];
-            let (value, _) = epsilon(&rounds, delta).unwrap();
+            let (value, _) = epsilon(&rounds, delta, &pure_epsilon).unwrap();
             let (local, _) = local_epsilon(&rounds, delta);
             // At σ of half the diameter clones need billions of users: nothing beats the mechanism alone.
             assert!(
@@ -237,7 +245,7 @@ mod tests {
             let rounds = [(&round, times)];
             let mut last = 0.0;
             for at in [0.2, 1e-6, 1e-30] {
-                let (value, _) = epsilon(&rounds, at).unwrap();
+                let (value, _) = epsilon(&rounds, at, &pure_epsilon).unwrap();
                 let attained = one.lower_epsilon(at).unwrap();
                 assert!(
                     value >= attained,
@@ -249,7 +257,7 @@ mod tests {
                 );
                 last = value;
                 // The same rounds asked the other way round must not deny it.
-                let (back, _) = delta(&rounds, 1.05 * value + 1e-9).unwrap();
+                let (back, _) = delta(&rounds, 1.05 * value + 1e-9, &pure_delta).unwrap();
                 assert!(
                     back <= 1.2 * at,
                     "{sigma} {users} {times} {at}: {back} at {value}"

@@ -35,7 +35,7 @@
 
 use crate::channel::Channel;
 use crate::error::Error;
-use crate::mechanism::{Categories, LocalEpsilon, RatioSummary};
+use crate::local::{Categories, LocalEpsilon, RatioSummary};
 use crate::participation::Rate;
 use shuffledp_numerics::{positive_part, rounding, special};
 
@@ -222,9 +222,10 @@ impl Atoms {
         )
     }
 
-    /// Theorem S: dominates the shuffle of any ε₀-LDP randomizers.
+    /// Theorem S: dominates the shuffle of any ε₀-LDP randomizer that all users run.
     ///
-    /// Covers a different randomizer for each user, and randomizers chosen from earlier *rounds*; not from earlier reports of the same round.
+    /// It may be chosen from earlier *rounds*, and may differ from slot to slot of the shuffled order; it may not
+    /// differ from user to user.
     pub fn ldp(epsilon0: LocalEpsilon) -> Result<Self, Error> {
         let growth = special::expm1(epsilon0.value());
         let weight = 1.0 / (2.0 + growth);

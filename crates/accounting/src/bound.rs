@@ -1,6 +1,8 @@
 //! Numbers that say what they promise: [`Epsilon`], [`Delta`], and a [`Bound`] around each.
 
+use crate::digits::rounded;
 use crate::error::{Error, Parameter, within};
+use crate::relation::Relation;
 use serde::Serialize;
 use std::fmt;
 
@@ -80,8 +82,10 @@ pub enum Side {
 /// How sure a number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Standing {
-    /// A proved theorem, evaluated so that discretization, truncation and floating-point errors all fall on the safe side.
+    /// A proved theorem, evaluated so that discretization, truncation and floating-point errors all fall on the
+    /// safe side.
     Certified,
     /// A proved theorem, evaluated in ordinary floating point.
     Proved,
@@ -114,35 +118,203 @@ impl fmt::Display for Standing {
     }
 }
 
-/// A number with its side, its standing and the way it was found.
-#[derive(Clone, Debug, PartialEq)]
+/// A number with its side, its standing and the way it was found. Only the accountant makes one.
+///
+/// Printed, it has six digits, rounded to the safe side: up for an upper bound, down for a lower one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bound<T> {
-    /// The number.
-    pub value: T,
-    /// Upper or lower.
-    pub side: Side,
-    /// How sure.
-    pub standing: Standing,
-    /// By which method, and about which law: `profile/ldp`.
-    pub method: String,
-    /// For a lower bound: the mechanism and the datasets that attain it.
-    pub attained_by: Option<String>,
+    value: T,
+    #[serde(skip)]
+    side: Side,
+    method: String,
+    standing: Standing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attained_by: Option<String>,
 }
 
-/// The two bounds that enclose the truth.
-#[derive(Clone, Debug, PartialEq)]
+impl<T: Copy> Bound<T> {
+    /// A guarantee.
+    pub(crate) fn upper(value: T, standing: Standing, method: String) -> Self {
+        Self {
+            value,
+            side: Side::Upper,
+            standing,
+            method,
+            attained_by: None,
+        }
+    }
+
+    /// A number that a mechanism attains on some pair of datasets.
+    pub(crate) fn lower(value: T, standing: Standing, method: String, words: String) -> Self {
+        Self {
+            value,
+            side: Side::Lower,
+            standing,
+            method,
+            attained_by: Some(words),
+        }
+    }
+
+    /// No lower bound: the trivial value.
+    pub(crate) fn none(value: T, standing: Standing) -> Self {
+        Self {
+            value,
+            side: Side::Lower,
+            standing,
+            method: "none".into(),
+            attained_by: None,
+        }
+    }
+
+    /// The value with its type.
+    pub fn get(&self) -> T {
+        self.value
+    }
+
+    /// Upper or lower.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// How sure it is.
+    pub fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// By which method, and about which law: `profile/ldp`.
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// For a lower bound, the mechanism and the datasets that attain it; none where no lower bound is known.
+    pub fn attained_by(&self) -> Option<&str> {
+        self.attained_by.as_deref()
+    }
+}
+
+impl<T: Copy + Into<f64>> Bound<T> {
+    /// The number.
+    pub fn value(&self) -> f64 {
+        self.value.into()
+    }
+}
+
+impl<T: Copy + Into<f64>> fmt::Display for Bound<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&rounded(self.value(), self.side))
+    }
+}
+
+impl From<Epsilon> for f64 {
+    fn from(epsilon: Epsilon) -> Self {
+        epsilon.0
+    }
+}
+
+impl From<Delta> for f64 {
+    fn from(delta: Delta) -> Self {
+        delta.0
+    }
+}
+
+impl TryFrom<f64> for Epsilon {
+    type Error = Error;
+
+    fn try_from(value: f64) -> Result<Self, Error> {
+        Self::new(value)
+    }
+}
+
+impl TryFrom<f64> for Delta {
+    type Error = Error;
+
+    fn try_from(value: f64) -> Result<Self, Error> {
+        Self::new(value)
+    }
+}
+
+/// A number is an `f64` already; so that `account.epsilon(1e-8)` and `account.epsilon(delta)` both work.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
+
+/// The two bounds that enclose the truth, and the change that they are about.
+///
+/// ```
+/// use shuffledp_accounting::{Mechanism, Round, account};
+/// let round = Round::new(Mechanism::ldp(4.0)?, 1_000_000)?;
+/// let answer = account(&round)?.epsilon(1e-8)?;
+/// assert_eq!(answer.to_string(), "between 0.0446535 and 0.0450730 when one user's value is replaced");
+/// # Ok::<(), shuffledp_accounting::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer<T> {
+    relation: Relation,
+    upper: Bound<T>,
+    lower: Bound<T>,
+    numerics: Numerics,
+}
+
+impl<T: Copy> Answer<T> {
+    pub(crate) fn new(
+        relation: Relation,
+        upper: Bound<T>,
+        lower: Bound<T>,
+        numerics: Numerics,
+    ) -> Self {
+        Self {
+            relation,
+            upper,
+            lower,
+            numerics,
+        }
+    }
+
     /// The guarantee.
-    pub upper: Bound<T>,
-    /// What no analysis can get below.
-    pub lower: Bound<T>,
-    /// How the computer went about it.
-    pub numerics: Numerics,
+    pub fn upper(&self) -> &Bound<T> {
+        &self.upper
+    }
+
+    /// The number that no analysis can get below.
+    pub fn lower(&self) -> &Bound<T> {
+        &self.lower
+    }
+
+    /// Both, the upper one first.
+    pub fn bounds(&self) -> [&Bound<T>; 2] {
+        [&self.upper, &self.lower]
+    }
+
+    /// Which two datasets are compared.
+    pub fn relation(&self) -> Relation {
+        self.relation
+    }
+
+    /// How the numbers were computed.
+    pub fn numerics(&self) -> Numerics {
+        self.numerics
+    }
+
+    /// The same guarantee with another lower bound.
+    pub(crate) fn with_lower(mut self, lower: Bound<T>) -> Self {
+        self.lower = lower;
+        self
+    }
+}
+
+impl<T: Copy + Into<f64>> fmt::Display for Answer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (lower, upper) = (&self.lower, &self.upper);
+        write!(f, "between {lower} and {upper} when {}", self.relation)
+    }
 }
 
 /// The discretization behind an answer, and what it may have cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Numerics {
     /// One round, from its profile.
     Profile {

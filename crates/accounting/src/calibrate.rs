@@ -101,7 +101,7 @@ pub struct Calibration {
 ///     Plan::new(Round::new(Mechanism::ldp(epsilon0)?, 10_000)?, 10)
 /// };
 /// let best = calibrate(Unknown::Epsilon0, Epsilon::new(0.5)?, Delta::new(1e-6)?, plan)?;
-/// assert!(best.answer.upper.value.value() <= 0.5);
+/// assert!(best.answer.upper().value() <= 0.5);
 /// assert!(best.value > 2.0 && best.at_best >= best.value);
 /// # Ok::<(), shuffledp_accounting::Error>(())
 /// ```
@@ -115,11 +115,11 @@ pub fn calibrate<E: From<Error>>(
     // Refuses a δ that no account answers, before anything is searched.
     let (easiest, ..) = unknown.range();
     let first = account(&plan(easiest)?)?.epsilon(delta)?;
-    if first.upper.value > target {
+    if first.upper().get() > target {
         return Err(E::from(Error::BudgetNotMet {
             parameter: unknown.parameter(),
             value: easiest,
-            epsilon: first.upper.value.value(),
+            epsilon: first.upper().value(),
             target: budget,
         }));
     }

@@ -1,9 +1,14 @@
 //! Every published bound that has something to say about a round, beside ours.
 //!
-//! One-round guarantees (ε, δ) are composed over T rounds by [`kairouz_2015`], the best that (ε, δ) alone allows, half of δ going to the rounds; Rényi curves are added and converted. With m of n sampled, guarantees for the m are amplified by
-//! [`balle_2018`]. A lower bound on a Rényi divergence bounds no ε from below, so those are not here: ask for divergences.
+//! One-round guarantees (ε, δ) are composed over T rounds by [`kairouz_2015`], the best that (ε, δ) alone allows,
+//! half of δ going to the rounds; Rényi curves are added and converted. With m of n sampled, guarantees for the m
+//! are amplified by [`balle_2018`]. A lower bound on a Rényi divergence bounds no ε from below, so those are not
+//! here: ask for divergences.
+//!
+//! Each bound is computed on a thread of its own and waited for no longer than a limit; one that fails or takes
+//! longer is a row that says so, and the other rows are there all the same.
 
-use crate::account::account;
+use crate::account::{account, answerable};
 use crate::atoms::Atoms;
 use crate::bound::{Delta, Side, Standing};
 use crate::bounds::balle_2019::Inequality;
@@ -13,19 +18,26 @@ use crate::bounds::{
     feldman_2023, kairouz_2015, numerical_accounting, require, secure_aggregation, zhu_2022,
 };
 use crate::cells::Fineness;
-use crate::curves::{curves, one_rate};
-use crate::error::{Error, Parameter, within};
+use crate::curves::{Curve, curves, one_rate};
+use crate::error::Error;
 use crate::gaussian::gdp_epsilon;
-use crate::mechanism::{LocalEpsilon, Mechanism};
-use crate::participation::Participation;
+use crate::laws::dominating_profiles;
+use crate::local::LocalEpsilon;
+use crate::mechanism::{Local, Mechanism};
+use crate::participation::{Participation, Rate};
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::rdp::RdpCurve;
 use crate::round::Round;
-use std::time::Instant;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// How long one bound is waited for. Nearly all take milliseconds; a person who compares waits for a minute at most.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// What one bound says.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Comparison {
     /// Which bound: its module, and what of it.
     pub name: String,
@@ -43,6 +55,8 @@ pub struct Comparison {
     pub seconds: f64,
     /// Whether it is the tightest proved bound of its side.
     pub tightest: bool,
+    /// The mechanism that it is about, where that is another one than the round's: it is no bound on the round.
+    pub other_mechanism: Option<&'static str>,
 }
 
 /// ε of `rounds` rounds at δ by every bound that is about such rounds.
@@ -76,295 +90,367 @@ pub fn compare_where(
     delta: Delta,
     wanted: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Comparison>, Error> {
-    let delta = within(
-        Parameter::Delta,
-        delta.value(),
-        (1e-300..1.0).contains(&delta.value()),
-        "[1e-300, 1)",
-    )?;
     let plan = Plan::new(round.clone(), rounds)?;
-    let mut table = Table {
+    let question = Question {
+        round: round.clone(),
         rounds,
-        delta,
-        wanted,
-        entries: Vec::new(),
+        delta: answerable(delta)?,
     };
-    match round.mechanism() {
-        Mechanism::Ldp(epsilon0) => table.local(round, *epsilon0, None)?,
-        Mechanism::BinaryResponse(epsilon0) => table.local(round, *epsilon0, Some(2))?,
-        Mechanism::KaryResponse(k, epsilon0) => table.local(round, *epsilon0, Some(k.value()))?,
-        Mechanism::Oracle(oracle) => table.local(round, oracle.epsilon0(), None)?,
-        Mechanism::ApproximateLdp(epsilon0, delta0) => {
-            table.approximate(round, epsilon0.value(), delta0.value());
+    let mut rows = match round.mechanism().local() {
+        Local::Pure(epsilon0) => question.local(epsilon0),
+        Local::Approximate(epsilon0, delta0) => {
+            question.approximate(epsilon0.value(), delta0.value())
         }
-        Mechanism::Gaussian(sigma, _) => table.gaussian(round, sigma.value())?,
-        Mechanism::Scalar(scalar) => table.local(round, scalar.epsilon0(), None)?,
-        Mechanism::Ratio(_) | Mechanism::Matrix(_) | Mechanism::RandomAllocation(_) => {}
-    }
-    table.ours(&plan)?;
-    Ok(table.finish())
+        Local::Gaussian(sigma) => question.gaussian(sigma.value()),
+        Local::Unknown => Vec::new(),
+    };
+    rows.retain(|row| wanted(&row.name));
+    let mut entries: Vec<Comparison> = rows.into_iter().map(Row::computed).collect();
+    entries.extend(ours(plan, delta));
+    Ok(finished(entries))
 }
 
-/// ε of one round at δ.
-type OneRound = Box<dyn Fn(f64) -> Result<f64, Unmet>>;
 /// An answer and the Rényi order behind it.
 type Value = Result<(f64, Option<f64>), Unmet>;
 
-struct Table<'a> {
-    rounds: u64,
-    delta: f64,
-    wanted: &'a dyn Fn(&str) -> bool,
-    entries: Vec<Comparison>,
+/// A bound that has not been computed yet.
+struct Row {
+    name: String,
+    standing: Standing,
+    note: Option<&'static str>,
+    other_mechanism: Option<&'static str>,
+    value: Box<dyn FnOnce() -> Value + Send>,
 }
 
-impl Table<'_> {
-    fn add(
-        &mut self,
+impl Row {
+    fn new(
         name: impl Into<String>,
         standing: Standing,
-        note: Option<&str>,
-        value: impl FnOnce() -> Value,
-    ) {
-        let name = name.into();
-        if !(self.wanted)(&name) {
-            return;
+        note: Option<&'static str>,
+        value: impl FnOnce() -> Value + Send + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            standing,
+            note,
+            other_mechanism: None,
+            value: Box::new(value),
         }
-        let start = Instant::now();
-        let value = value();
-        let seconds = start.elapsed().as_secs_f64();
-        let (epsilon, order) = match value {
+    }
+
+    /// A bound about a mechanism of its own, shown for scale.
+    fn about(self, mechanism: &'static str) -> Self {
+        Self {
+            other_mechanism: Some(mechanism),
+            ..self
+        }
+    }
+
+    fn computed(self) -> Comparison {
+        let (value, seconds) = within_limit(self.value);
+        let (epsilon, order) = match value.and_then(|value| value) {
             Ok((epsilon, order)) if epsilon.is_finite() => (Ok(epsilon), order),
             Ok(_) => (Err(Unmet("a finite epsilon at this delta".into())), None),
             Err(unmet) => (Err(unmet), None),
         };
-        self.entries.push(Comparison {
-            name,
+        Comparison {
+            name: self.name,
             side: Side::Upper,
-            standing,
+            standing: self.standing,
             epsilon,
             order,
-            note: note.map(str::to_owned),
+            note: self.note.map(str::to_owned),
             seconds,
             tightest: false,
-        });
-    }
-
-    /// What has been published as a Rényi curve, converted.
-    fn converted(&mut self, round: &Round) -> Result<(), Error> {
-        let (rounds, delta) = (self.rounds, self.delta);
-        for curve in curves(round)? {
-            if curve.side == Side::Upper {
-                self.add(curve.name, curve.standing, curve.note, || {
-                    converted(rounds, delta, curve.curve?)
-                });
-            }
+            other_mechanism: self.other_mechanism,
         }
-        Ok(())
     }
+}
 
+/// What a computation gives, if it ends within the limit, and the seconds it took. One that does not is left to end
+/// by itself: it holds nothing that others wait for.
+fn within_limit<T: Send + 'static>(
+    compute: impl FnOnce() -> T + Send + 'static,
+) -> (Result<T, Unmet>, f64) {
+    let start = Instant::now();
+    let (sender, receiver) = mpsc::channel();
+    let thread = std::thread::Builder::new().spawn(move || {
+        // Nobody waits any longer: the result is not needed.
+        let _ = sender.send(compute());
+    });
+    let result = match thread {
+        Ok(_) => receiver.recv_timeout(LIMIT).map_err(|_| {
+            Unmet(format!(
+                "more than the {} seconds it was given",
+                LIMIT.as_secs()
+            ))
+        }),
+        Err(error) => Err(Unmet(format!("a thread to run on ({error})"))),
+    };
+    (result, start.elapsed().as_secs_f64())
+}
+
+/// An error of the library as the condition that is not met.
+fn unmet(error: Error) -> Unmet {
+    Unmet(format!("another question: {error}"))
+}
+
+/// The certified bracket.
+fn ours(plan: Plan, delta: Delta) -> Vec<Comparison> {
+    let entry = |name: String, side: Side, seconds: f64| Comparison {
+        name,
+        side,
+        standing: Standing::Certified,
+        epsilon: Err(Unmet(String::new())),
+        order: None,
+        note: None,
+        seconds,
+        tightest: false,
+        other_mechanism: None,
+    };
+    let (answer, seconds) = within_limit(move || account(&plan)?.epsilon(delta));
+    match answer.and_then(|answer| answer.map_err(unmet)) {
+        Ok(answer) => answer
+            .bounds()
+            .into_iter()
+            .map(|bound| Comparison {
+                standing: bound.standing(),
+                epsilon: Ok(bound.value()),
+                note: bound.attained_by().map(str::to_owned),
+                ..entry(
+                    format!("shuffledp {}", bound.method()),
+                    bound.side(),
+                    seconds,
+                )
+            })
+            .collect(),
+        Err(unmet) => vec![Comparison {
+            epsilon: Err(unmet),
+            ..entry("shuffledp".into(), Side::Upper, seconds)
+        }],
+    }
+}
+
+/// The rounds, and the δ at which they are compared.
+#[derive(Clone)]
+struct Question {
+    round: Round,
+    rounds: u64,
+    delta: f64,
+}
+
+const WITHOUT_SHUFFLER: Option<&str> = Some("what each user has without the shuffler");
+
+impl Question {
     /// A guarantee (ε(δ), δ) for one round, composed.
-    fn composed(&self, one: impl Fn(f64) -> Result<f64, Unmet>) -> Value {
-        if self.rounds == 1 {
-            return Ok((one(self.delta)?, None));
+    fn composed(
+        &self,
+        one: impl Fn(f64) -> Result<f64, Unmet> + Send + 'static,
+    ) -> impl FnOnce() -> Value + Send + 'static {
+        let (rounds, delta) = (self.rounds, self.delta);
+        move || {
+            if rounds == 1 {
+                return Ok((one(delta)?, None));
+            }
+            let each = 0.5 * delta / rounds as f64;
+            let epsilon = kairouz_2015::epsilon(rounds, one(each)?, each, delta)?;
+            Ok((epsilon, None))
         }
-        let each = 0.5 * self.delta / self.rounds as f64;
-        let epsilon = kairouz_2015::epsilon(self.rounds, one(each)?, each, self.delta)?;
-        Ok((epsilon, None))
     }
 
-    /// Rounds of ε₀-LDP randomizers; `categories` if it is randomized response.
-    fn local(
-        &mut self,
-        round: &Round,
-        local: LocalEpsilon,
-        categories: Option<u64>,
-    ) -> Result<(), Error> {
-        let epsilon0 = local.value();
-        let (users, adaptive) = (round.honest(), round.is_adaptive_within_round());
-        let (rounds, delta) = (self.rounds, self.delta);
-        let settled = move || {
+    /// The condition of theorems that do not cover reports which depend on earlier ones of the round.
+    fn settled(&self) -> impl Fn() -> Result<(), Unmet> + Copy + Send + use<> {
+        let adaptive = self.round.is_adaptive_within_round();
+        move || {
             require(!adaptive, || {
                 "reports do not depend on earlier ones of the round".into()
             })
+        }
+    }
+
+    /// Published Rényi curves, converted.
+    fn converted(&self) -> Vec<Row> {
+        let (rounds, delta) = (self.rounds, self.delta);
+        let row = |curve: Curve| {
+            let other_mechanism = curve.other_mechanism;
+            let row = Row::new(curve.name, curve.standing, curve.note, move || {
+                converted(rounds, delta, curve.curve?)
+            });
+            Row {
+                other_mechanism,
+                ..row
+            }
         };
-        self.add(
+        // No curve is refused for a round that is valid; if one were, the others' rows would still be there.
+        let all = curves(&self.round).unwrap_or_default();
+        let upper = all.into_iter().filter(|curve| curve.side == Side::Upper);
+        upper.map(row).collect()
+    }
+
+    /// Rounds of ε₀-LDP randomizers.
+    fn local(&self, local: LocalEpsilon) -> Vec<Row> {
+        let epsilon0 = local.value();
+        let users = self.round.honest();
+        let (rounds, delta) = (self.rounds, self.delta);
+        let mut rows = vec![Row::new(
             "local, kairouz-2015",
             Standing::Proved,
-            Some("what each user has without the shuffler"),
-            || Ok((kairouz_2015::epsilon(rounds, epsilon0, 0.0, delta)?, None)),
-        );
-        match round.participation() {
+            WITHOUT_SHUFFLER,
+            move || Ok((kairouz_2015::epsilon(rounds, epsilon0, 0.0, delta)?, None)),
+        )];
+        match self.round.participation() {
             Participation::Everyone => {
-                self.closed_forms(users, epsilon0, categories, adaptive, "", 1.0);
-                self.add(
+                rows.extend(self.closed_forms(users, epsilon0, "", 1.0));
+                rows.push(Row::new(
                     "enhanced-rdp Theorem 2 (GDP)",
                     Standing::Asymptotic,
                     Some("no error term: not a bound"),
-                    || {
+                    move || {
                         let mu = enhanced_rdp::theorem_2(users, epsilon0) * (rounds as f64).sqrt();
                         Ok((gdp_epsilon(mu, delta), None))
                     },
-                );
-                if let Some(k) = categories {
-                    for printed in [true, false] {
-                        let (name, standing, note) = if printed {
-                            (
-                                "as printed",
-                                Standing::Conjectured,
-                                "an adversary who sees every coin, with counts taken as independent that are not: nobody has proved it an upper bound",
-                            )
-                        } else {
-                            (
-                                "tight",
-                                Standing::Proved,
-                                "an adversary who sees every coin",
-                            )
-                        };
-                        let each = 0.5 * delta / rounds as f64;
-                        self.add(
-                            format!("numerical-accounting A_s, {name}"),
-                            standing,
-                            Some(note),
-                            || {
-                                settled()?;
-                                let one = |delta| {
-                                    numerical_accounting::strong_epsilon(
-                                        users, k, epsilon0, delta, printed,
-                                    )
-                                };
-                                if rounds == 1 {
-                                    return Ok((one(delta)?, None));
-                                }
-                                Ok((
-                                    kairouz_2015::epsilon(rounds, one(each)?, each, delta)?,
-                                    None,
-                                ))
-                            },
-                        );
-                    }
-                }
+                ));
+                rows.extend(self.every_coin(epsilon0));
             }
             Participation::Sample(sample) => {
                 let sample = sample.min(users);
                 let rate = sample as f64 / users as f64;
-                self.closed_forms(
-                    sample,
-                    epsilon0,
-                    categories,
-                    adaptive,
-                    " + balle-2018",
-                    rate,
-                );
-                let base = Profile::new(
-                    if adaptive {
-                        Atoms::ldp_adaptive(local)?
-                    } else {
-                        Atoms::ldp(local)?
-                    },
-                    sample,
-                );
-                self.add(
+                rows.extend(self.closed_forms(sample, epsilon0, " + balle-2018", rate));
+                let adaptive = self.round.is_adaptive_within_round();
+                rows.push(Row::new(
                     "zhu-2022 on the clones of the sample",
                     Standing::Certified,
                     None,
-                    || {
+                    move || {
+                        let atoms = match adaptive {
+                            true => Atoms::ldp_adaptive(local),
+                            false => Atoms::ldp(local),
+                        };
+                        let base = Profile::new(atoms.map_err(unmet)?, sample);
                         zhu_2022::epsilon(&base, rate, rounds, delta)
                             .map(|epsilon| (epsilon, None))
                             .ok_or_else(|| Unmet("losses that a lattice can hold".into()))
                     },
-                );
+                ));
             }
-            Participation::CheckIn(range) => {
-                let rate = range.highest();
-                let first_cut = |delta| {
-                    one_rate(range)?;
-                    shuffled_check_in::first_cut(users, rate, epsilon0, delta)
-                };
-                let value = self.composed(first_cut);
-                self.add(
-                    "shuffled-check-in Theorem 1, corrected",
-                    Standing::Proved,
-                    None,
-                    || value,
-                );
-                let setting = CheckIn {
-                    users,
-                    rate,
-                    epsilon0,
-                    delta0: 0.0,
-                    delta1: delta,
-                };
-                let why = Some(shuffled_check_in::WHY_REFUTED);
-                self.add("shuffled-check-in baseline", Standing::Refuted, why, || {
-                    let share = 0.5 * delta;
-                    converted(
-                        rounds,
-                        delta,
-                        shuffled_check_in::baseline(first_cut(share)?, share),
-                    )
-                });
-                self.add(
-                    "shuffled-check-in Approach 1",
-                    Standing::Refuted,
-                    why,
-                    || {
-                        one_rate(range)?;
-                        converted(rounds, delta, shuffled_check_in::approach_1(setting))
-                    },
-                );
-                self.add(
-                    "shuffled-check-in Approach 2",
-                    Standing::Refuted,
-                    why,
-                    || {
-                        one_rate(range)?;
-                        converted(rounds, delta, shuffled_check_in::approach_2(setting))
-                    },
-                );
-            }
+            Participation::CheckIn(range) => rows.extend(self.check_in(range, epsilon0)),
         }
-        self.converted(round)?;
-        self.baselines(round)?;
-        self.moments(round)
+        rows.extend(self.converted());
+        rows.extend(self.baselines());
+        rows.push(self.moments());
+        rows
+    }
+
+    /// k-ary randomized response against an adversary who sees every coin.
+    fn every_coin(&self, epsilon0: f64) -> Vec<Row> {
+        let Some(k) = self.round.mechanism().categories() else {
+            return Vec::new();
+        };
+        let (users, k, settled) = (self.round.honest(), k.value(), self.settled());
+        let (rounds, delta) = (self.rounds, self.delta);
+        let one = move |delta: f64, printed: bool| {
+            settled()?;
+            numerical_accounting::strong_epsilon(users, k, epsilon0, delta, printed)
+        };
+        vec![
+            Row::new(
+                "numerical-accounting A_s, as printed",
+                Standing::Conjectured,
+                Some(
+                    "an adversary who sees every coin, with counts taken as independent that are not: \
+                     nobody has proved it an upper bound",
+                ),
+                self.composed(move |delta| one(delta, true)),
+            ),
+            Row::new(
+                "numerical-accounting A_s, tight",
+                Standing::Proved,
+                Some("an adversary who sees every coin"),
+                move || {
+                    if rounds == 1 {
+                        return Ok((one(delta, false)?, None));
+                    }
+                    settled()?;
+                    numerical_accounting::strong_composed(users, k, epsilon0, rounds)
+                        .map(|composition| (composition.epsilon(delta), None))
+                        .ok_or_else(|| Unmet("losses that a lattice can hold".into()))
+                },
+            ),
+        ]
+    }
+
+    /// The theorems of shuffled-check-in.
+    fn check_in(&self, range: Rate, epsilon0: f64) -> Vec<Row> {
+        let (users, rate) = (self.round.honest(), range.highest());
+        let (rounds, delta) = (self.rounds, self.delta);
+        let first_cut = move |delta: f64| {
+            one_rate(range)?;
+            shuffled_check_in::first_cut(users, rate, epsilon0, delta)
+        };
+        let setting = CheckIn {
+            users,
+            rate,
+            epsilon0,
+            delta0: 0.0,
+            delta1: delta,
+        };
+        let refuted = |name: &str, value: Box<dyn FnOnce() -> Value + Send>| {
+            let why = Some(shuffled_check_in::WHY_REFUTED);
+            Row::new(name, Standing::Refuted, why, value)
+        };
+        vec![
+            Row::new(
+                "shuffled-check-in Theorem 1, corrected",
+                Standing::Proved,
+                None,
+                self.composed(first_cut),
+            ),
+            refuted(
+                "shuffled-check-in baseline",
+                Box::new(move || {
+                    let share = 0.5 * delta;
+                    let curve = shuffled_check_in::baseline(first_cut(share)?, share);
+                    converted(rounds, delta, curve)
+                }),
+            ),
+            refuted(
+                "shuffled-check-in Approach 1",
+                Box::new(move || {
+                    one_rate(range)?;
+                    converted(rounds, delta, shuffled_check_in::approach_1(setting))
+                }),
+            ),
+            refuted(
+                "shuffled-check-in Approach 2",
+                Box::new(move || {
+                    one_rate(range)?;
+                    converted(rounds, delta, shuffled_check_in::approach_2(setting))
+                }),
+            ),
+        ]
     }
 
     /// The (ε, δ) theorems about n users, one round, amplified by sampling at `rate`.
-    fn closed_forms(
-        &mut self,
-        users: u64,
-        epsilon0: f64,
-        categories: Option<u64>,
-        adaptive: bool,
-        suffix: &str,
-        rate: f64,
-    ) {
-        let settled = move || {
-            require(!adaptive, || {
-                "reports do not depend on earlier ones of the round".into()
-            })
+    fn closed_forms(&self, users: u64, epsilon0: f64, suffix: &str, rate: f64) -> Vec<Row> {
+        let categories = self.round.mechanism().categories().map(|k| k.value());
+        let settled = self.settled();
+        let blanket = move |inequality: Inequality, delta: f64| {
+            settled()?;
+            balle_2019::epsilon(inequality, users, epsilon0, categories, delta)
         };
-        let sampled = |one: &dyn Fn(f64) -> Result<f64, Unmet>, delta: f64| -> Result<f64, Unmet> {
-            let epsilon = one((delta / rate).min(0.5))?;
-            Ok(balle_2018::amplified(epsilon, rate))
-        };
-        let forms: Vec<(&str, OneRound)> = vec![
+        type OneRound = Box<dyn Fn(f64) -> Result<f64, Unmet> + Send>;
+        let forms: [(&str, OneRound); 5] = [
             (
                 "erlingsson-2019",
                 Box::new(move |delta| erlingsson_2019::epsilon(users, epsilon0, delta)),
             ),
             (
                 "balle-2019 Hoeffding",
-                Box::new(move |delta| {
-                    settled()?;
-                    balle_2019::epsilon(Inequality::Hoeffding, users, epsilon0, categories, delta)
-                }),
+                Box::new(move |delta| blanket(Inequality::Hoeffding, delta)),
             ),
             (
                 "balle-2019 Bennett",
-                Box::new(move |delta| {
-                    settled()?;
-                    balle_2019::epsilon(Inequality::Bennett, users, epsilon0, categories, delta)
-                }),
+                Box::new(move |delta| blanket(Inequality::Bennett, delta)),
             ),
             (
                 "feldman-2021 closed form",
@@ -378,251 +464,227 @@ impl Table<'_> {
                 }),
             ),
         ];
-        for (name, form) in forms {
-            let value = self.composed(|delta| sampled(&*form, delta));
-            self.add(format!("{name}{suffix}"), Standing::Proved, None, || value);
-        }
+        forms
+            .into_iter()
+            .map(|(name, form)| {
+                let value = self.composed(move |delta| {
+                    let epsilon = form((delta / rate).min(0.5))?;
+                    Ok(balle_2018::amplified(epsilon, rate))
+                });
+                Row::new(format!("{name}{suffix}"), Standing::Proved, None, value)
+            })
+            .collect()
     }
 
-    /// One round as tight as we can, composed by what does not look inside.
-    fn baselines(&mut self, round: &Round) -> Result<(), Error> {
+    /// One round as tight as we can, composed by theorems that do not look inside.
+    fn baselines(&self) -> Vec<Row> {
         if self.rounds == 1 {
-            return Ok(());
+            return Vec::new();
         }
         let (rounds, delta) = (self.rounds, self.delta);
         let each = 0.5 * delta / rounds as f64;
-        let deep = || {
+        let round = self.round.clone();
+        let one_round = move |delta: f64| -> Result<f64, Unmet> {
             require(each >= Delta::SMALLEST, || {
                 "delta/(2T) of at least 1e-300".into()
-            })
+            })?;
+            let account = account(&round).map_err(unmet)?;
+            account.upper_epsilon(delta).map_err(unmet)
         };
-        let one_round = |delta: f64| -> Result<f64, Error> {
-            let delta = Delta::new(delta.max(Delta::SMALLEST))?;
-            Ok(account(round)?.epsilon(delta)?.upper.value.value())
+        let row = |name: &str, value: Box<dyn FnOnce() -> Value + Send>| {
+            Row::new(name, Standing::Proved, None, value)
         };
-        let (one, whole) = (one_round(each)?, one_round(delta / rounds as f64)?);
-        self.add(
-            "one exact round + basic composition",
-            Standing::Proved,
-            None,
-            || {
-                deep()?;
-                Ok((dwork_2010::basic(rounds, whole), None))
-            },
-        );
-        self.add(
-            "one exact round + dwork-2010",
-            Standing::Proved,
-            None,
-            || {
-                deep()?;
-                Ok((dwork_2010::advanced(rounds, one, each, delta)?, None))
-            },
-        );
-        self.add(
-            "one exact round + kairouz-2015",
-            Standing::Proved,
-            None,
-            || {
-                deep()?;
-                Ok((kairouz_2015::epsilon(rounds, one, each, delta)?, None))
-            },
-        );
-        Ok(())
+        let (first, second) = (one_round.clone(), one_round.clone());
+        vec![
+            row(
+                "one exact round + basic composition",
+                Box::new(move || {
+                    let whole = first(delta / rounds as f64)?;
+                    Ok((dwork_2010::basic(rounds, whole), None))
+                }),
+            ),
+            row(
+                "one exact round + dwork-2010",
+                Box::new(move || {
+                    let one = second(each)?;
+                    Ok((dwork_2010::advanced(rounds, one, each, delta)?, None))
+                }),
+            ),
+            row(
+                "one exact round + kairouz-2015",
+                Box::new(move || {
+                    let one = one_round(each)?;
+                    Ok((kairouz_2015::epsilon(rounds, one, each, delta)?, None))
+                }),
+            ),
+        ]
     }
 
     /// The exact Rényi divergence of the atoms.
-    fn moments(&mut self, round: &Round) -> Result<(), Error> {
-        let (profiles, name) = crate::account::dominating_profiles(round, Fineness::Coarse)?;
-        let (rounds, delta) = (self.rounds, self.delta);
-        let few = profiles
-            .iter()
-            .all(|profile| profile.atoms().iter().count() <= Profile::MOST_ATOMS);
-        self.add(
-            format!("shuffledp moments/{name}"),
-            Standing::Proved,
-            None,
-            || {
-                require(few, || "a law of at most four atoms".into())?;
-                let mut worst = (0.0, None);
-                for profile in &profiles {
-                    for &direction in profile.directions() {
-                        let (epsilon, order) = converted(rounds, delta, profile.rdp(direction))?;
-                        if epsilon >= worst.0 {
-                            worst = (epsilon, order);
-                        }
+    fn moments(&self) -> Row {
+        let (rounds, delta, round) = (self.rounds, self.delta, self.round.clone());
+        let name = match round.is_adaptive_within_round() {
+            true => "ldp-adaptive",
+            false => round.mechanism().name(),
+        };
+        let name = format!("shuffledp moments/{name}");
+        Row::new(name, Standing::Proved, None, move || {
+            let (profiles, _) = dominating_profiles(&round, Fineness::Coarse).map_err(unmet)?;
+            let few = |profile: &Profile| profile.atoms().iter().count() <= Profile::MOST_ATOMS;
+            require(profiles.iter().all(few), || {
+                "a law of at most four atoms".into()
+            })?;
+            let mut worst = (0.0, None);
+            for profile in &profiles {
+                for &direction in profile.directions() {
+                    let (epsilon, order) = converted(rounds, delta, profile.rdp(direction))?;
+                    if epsilon >= worst.0 {
+                        worst = (epsilon, order);
                     }
                 }
-                Ok(worst)
-            },
-        );
-        Ok(())
+            }
+            Ok(worst)
+        })
     }
 
     /// Rounds of (ε₀, δ₀)-LDP randomizers.
-    fn approximate(&mut self, round: &Round, epsilon0: f64, delta0: f64) {
-        let (users, suffix, rate) = match round.participation() {
+    fn approximate(&self, epsilon0: f64, delta0: f64) -> Vec<Row> {
+        let honest = self.round.honest();
+        let (users, suffix, rate) = match self.round.participation() {
             Participation::Sample(sample) => {
-                let sample = sample.min(round.honest());
-                (
-                    sample,
-                    " + balle-2018",
-                    sample as f64 / round.honest() as f64,
-                )
+                let sample = sample.min(honest);
+                (sample, " + balle-2018", sample as f64 / honest as f64)
             }
-            _ => (round.honest(), "", 1.0),
+            _ => (honest, "", 1.0),
         };
-        let check_in = matches!(round.participation(), Participation::CheckIn(_));
+        let check_in = matches!(self.round.participation(), Participation::CheckIn(_));
         let (rounds, delta) = (self.rounds, self.delta);
-        self.add(
-            "local, kairouz-2015",
-            Standing::Proved,
-            Some("what each user has without the shuffler"),
-            || {
-                Ok((
-                    kairouz_2015::epsilon(rounds, epsilon0, delta0, delta)?,
-                    None,
-                ))
-            },
-        );
-        let value = self.composed(|delta| {
+        let clones = self.composed(move |delta| {
             require(!check_in, || {
                 "everybody takes part, or a sample does".into()
             })?;
-            let epsilon = feldman_2021::epsilon_approximate(
-                users,
-                epsilon0,
-                delta0,
-                (delta / rate).min(0.5),
-            )?;
+            let share = (delta / rate).min(0.5);
+            let epsilon = feldman_2021::epsilon_approximate(users, epsilon0, delta0, share)?;
             Ok(balle_2018::amplified(epsilon, rate))
         });
-        self.add(
-            format!("feldman-2021 (epsilon0, delta0){suffix}"),
-            Standing::Proved,
-            None,
-            || value,
-        );
+        vec![
+            Row::new(
+                "local, kairouz-2015",
+                Standing::Proved,
+                WITHOUT_SHUFFLER,
+                move || {
+                    let epsilon = kairouz_2015::epsilon(rounds, epsilon0, delta0, delta)?;
+                    Ok((epsilon, None))
+                },
+            ),
+            Row::new(
+                format!("feldman-2021 (epsilon0, delta0){suffix}"),
+                Standing::Proved,
+                None,
+                clones,
+            ),
+        ]
     }
 
     /// Rounds of Gaussian noise.
-    fn gaussian(&mut self, round: &Round, sigma: f64) -> Result<(), Error> {
-        let users = round.honest();
+    fn gaussian(&self, sigma: f64) -> Vec<Row> {
+        let users = self.round.honest();
         let (rounds, delta) = (self.rounds, self.delta);
-        let local = 1.0 / sigma;
-        self.add(
-            "local, exact",
-            Standing::Proved,
-            Some("what each user has without the shuffler"),
-            || Ok((gdp_epsilon(local * (rounds as f64).sqrt(), delta), None)),
-        );
-        self.add(
-            "shuffledp gaussian-pair",
-            Standing::Conjectured,
-            Some("exact for one pair of datasets: a guarantee only if no pair is worse"),
-            || {
-                let pair = Mechanism::random_allocation(sigma)
-                    .and_then(|mechanism| Plan::new(round.with_mechanism(mechanism), rounds))
-                    .and_then(|plan| account(&plan)?.upper_epsilon(delta));
-                Ok((pair.map_err(|error| Unmet(error.to_string()))?, None))
-            },
-        );
-        self.converted(round)?;
-        match round.participation() {
-            Participation::Everyone => {
-                let value = self.composed(|delta| clones_of_gaussian(users, sigma, delta));
-                self.add(
-                    "feldman-2021 (epsilon0, delta0), best delta0",
-                    Standing::Proved,
-                    None,
-                    || value,
-                );
-            }
+        let round = self.round.clone();
+        let mut rows = vec![
+            Row::new(
+                "local, exact",
+                Standing::Proved,
+                WITHOUT_SHUFFLER,
+                move || {
+                    let mu = (rounds as f64).sqrt() / sigma;
+                    Ok((gdp_epsilon(mu, delta), None))
+                },
+            ),
+            Row::new(
+                "shuffledp gaussian-pair",
+                Standing::Conjectured,
+                Some("exact for one pair of datasets: a guarantee only if no pair is worse"),
+                move || {
+                    let pair = Mechanism::random_allocation(sigma)
+                        .and_then(|mechanism| Plan::new(round.with_mechanism(mechanism), rounds))
+                        .and_then(|plan| account(&plan)?.upper_epsilon(delta));
+                    Ok((pair.map_err(unmet)?, None))
+                },
+            ),
+        ];
+        rows.extend(self.converted());
+        match self.round.participation() {
+            Participation::Everyone => rows.push(Row::new(
+                "feldman-2021 (epsilon0, delta0), best delta0",
+                Standing::Proved,
+                None,
+                self.composed(move |delta| clones_of_gaussian(users, sigma, delta)),
+            )),
             Participation::Sample(_) => {}
-            Participation::CheckIn(range) => {
-                let rate = range.highest();
-                self.add(
+            Participation::CheckIn(range) => rows.push(
+                Row::new(
                     "secure aggregation, pld",
                     Standing::Proved,
-                    Some("only the noisy sum is seen"),
-                    || {
+                    None,
+                    move || {
                         one_rate(range)?;
-                        let sigma = 2.0 * sigma;
+                        // A domain of diameter 1 is one of norm 1/2, in another unit.
+                        let (rate, sigma) = (range.highest(), 2.0 * sigma);
                         let value = secure_aggregation::epsilon(users, rate, sigma, rounds, delta)?;
                         Ok((value, None))
                     },
-                );
-            }
+                )
+                .about(crate::curves::SECURE_SUM),
+            ),
         }
-        Ok(())
+        rows
     }
+}
 
-    /// The certified bracket.
-    fn ours(&mut self, plan: &Plan) -> Result<(), Error> {
-        let start = Instant::now();
-        let answer = account(plan)?.epsilon(Delta::new(self.delta)?)?;
-        let seconds = start.elapsed().as_secs_f64();
-        for bound in [&answer.upper, &answer.lower] {
-            self.entries.push(Comparison {
-                name: format!("shuffledp {}", bound.method),
-                side: bound.side,
-                standing: bound.standing,
-                epsilon: Ok(bound.value.value()),
-                order: None,
-                note: bound.attained_by.clone(),
-                seconds,
-                tightest: false,
-            });
+/// Sorted, the tightest marked, contradictions said. Numbers of other mechanisms come last and do not compete.
+fn finished(mut entries: Vec<Comparison>) -> Vec<Comparison> {
+    let value = |entry: &Comparison| entry.epsilon.as_ref().copied().unwrap_or(f64::INFINITY);
+    let rival = |entry: &Comparison| {
+        matches!(entry.standing, Standing::Certified | Standing::Proved)
+            && entry.epsilon.is_ok()
+            && entry.other_mechanism.is_none()
+    };
+    let lower = entries
+        .iter()
+        .filter(|entry| entry.side == Side::Lower && rival(entry))
+        .map(value)
+        .fold(0.0, f64::max);
+    let upper = entries
+        .iter()
+        .filter(|entry| entry.side == Side::Upper && rival(entry) && value(entry) >= lower)
+        .map(value)
+        .fold(f64::INFINITY, f64::min);
+    for entry in &mut entries {
+        let Ok(epsilon) = entry.epsilon else { continue };
+        entry.tightest = rival(entry)
+            && match entry.side {
+                Side::Upper => epsilon == upper,
+                Side::Lower => epsilon == lower,
+            };
+        let own = entry.other_mechanism.is_none();
+        if entry.side == Side::Upper && epsilon < lower && own {
+            let before = entry
+                .note
+                .take()
+                .map_or(String::new(), |note| format!("{note}; "));
+            entry.note = Some(format!("{before}below the lower bound: false here"));
         }
-        Ok(())
     }
-
-    /// Sorted, the tightest marked, contradictions said.
-    fn finish(mut self) -> Vec<Comparison> {
-        let value = |entry: &Comparison| entry.epsilon.as_ref().copied().unwrap_or(f64::INFINITY);
-        let sure =
-            |entry: &Comparison| matches!(entry.standing, Standing::Certified | Standing::Proved);
-        // Secure aggregation is another system: its numbers do not compete.
-        let other = |entry: &Comparison| {
-            entry.name.ends_with("Theorem 4") || entry.name.starts_with("secure aggregation")
-        };
-        let rival = |entry: &Comparison| sure(entry) && entry.epsilon.is_ok() && !other(entry);
-        let lower = self
-            .entries
-            .iter()
-            .filter(|entry| entry.side == Side::Lower && rival(entry))
-            .map(value)
-            .fold(0.0, f64::max);
-        let upper = self
-            .entries
-            .iter()
-            .filter(|entry| entry.side == Side::Upper && rival(entry) && value(entry) >= lower)
-            .map(value)
-            .fold(f64::INFINITY, f64::min);
-        for entry in &mut self.entries {
-            let Ok(epsilon) = entry.epsilon else { continue };
-            entry.tightest = sure(entry)
-                && !other(entry)
-                && match entry.side {
-                    Side::Upper => epsilon == upper,
-                    Side::Lower => epsilon == lower,
-                };
-            if entry.side == Side::Upper && epsilon < lower && !other(entry) {
-                let before = entry
-                    .note
-                    .take()
-                    .map_or(String::new(), |note| format!("{note}; "));
-                entry.note = Some(format!("{before}below the lower bound: false here"));
-            }
-        }
-        self.entries.sort_by(|a, b| {
-            (a.side == Side::Lower)
-                .cmp(&(b.side == Side::Lower))
-                .then(a.epsilon.is_err().cmp(&b.epsilon.is_err()))
-                .then(value(a).total_cmp(&value(b)))
-        });
-        self.entries
-    }
+    entries.sort_by(|a, b| {
+        let last =
+            |entry: &Comparison| (entry.other_mechanism.is_some(), entry.side == Side::Lower);
+        last(a)
+            .cmp(&last(b))
+            .then(a.epsilon.is_err().cmp(&b.epsilon.is_err()))
+            .then(value(a).total_cmp(&value(b)))
+    });
+    entries
 }
 
 /// A Rényi curve over all rounds, as ε.

@@ -1,18 +1,25 @@
-//! Every published Rényi curve that has something to say about a round, with its side and standing. [`crate::compare`] converts the upper ones to ε; a picture over orders draws them all.
+//! Every published Rényi curve that has something to say about a round, with its side and standing.
+//! [`crate::compare`] converts the upper ones to ε; a picture over orders draws them all.
 //!
-//! Curves that need a δ to be written down (shuffled-check-in's Approaches) are not here: they are no Rényi bounds to begin with.
+//! Curves that need a δ to be written down (shuffled-check-in's Approaches) are not here: they are no Rényi bounds
+//! to begin with.
 
 use crate::bound::{Side, Standing};
 use crate::bounds::shuffle_gaussian::{self, Crowd};
 use crate::bounds::{Unmet, enhanced_rdp, girgis_2021, require, shuffled_check_in, wang_2019};
 use crate::error::Error;
-use crate::mechanism::{LocalEpsilon, Mechanism};
+use crate::local::LocalEpsilon;
+use crate::mechanism::Local;
 use crate::participation::{Participation, Rate};
 use crate::rdp::RdpCurve;
 use crate::round::Round;
 
+/// The mechanism of shuffled-check-in's Theorem 4, which is not a shuffle.
+pub(crate) const SECURE_SUM: &str = "secure aggregation: only the noisy sum is seen";
+
 /// A published curve λ ↦ ε(λ) for one round.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Curve {
     /// Its source, and what of it.
     pub name: &'static str,
@@ -24,6 +31,8 @@ pub struct Curve {
     pub note: Option<&'static str>,
     /// The curve, or the condition that is not met.
     pub curve: Result<RdpCurve, Unmet>,
+    /// The mechanism that it is about, where that is another one than the round's.
+    pub other_mechanism: Option<&'static str>,
 }
 
 /// The curves about a round; none where nothing has been published.
@@ -37,17 +46,10 @@ pub struct Curve {
 /// # Ok::<(), shuffledp_accounting::Error>(())
 /// ```
 pub fn curves(round: &Round) -> Result<Vec<Curve>, Error> {
-    match round.mechanism() {
-        Mechanism::Ldp(epsilon0)
-        | Mechanism::BinaryResponse(epsilon0)
-        | Mechanism::KaryResponse(_, epsilon0) => local(round, *epsilon0),
-        Mechanism::Oracle(oracle) => local(round, oracle.epsilon0()),
-        Mechanism::Scalar(scalar) => local(round, scalar.epsilon0()),
-        Mechanism::Gaussian(sigma, _) => Ok(gaussian(round, sigma.value())),
-        Mechanism::ApproximateLdp(..)
-        | Mechanism::Ratio(_)
-        | Mechanism::Matrix(_)
-        | Mechanism::RandomAllocation(_) => Ok(Vec::new()),
+    match round.mechanism().local() {
+        Local::Pure(epsilon0) => local(round, epsilon0),
+        Local::Gaussian(sigma) => Ok(gaussian(round, sigma.value())),
+        Local::Approximate(..) | Local::Unknown => Ok(Vec::new()),
     }
 }
 
@@ -64,6 +66,7 @@ impl Curve {
             standing,
             note,
             curve,
+            other_mechanism: None,
         }
     }
 
@@ -74,6 +77,7 @@ impl Curve {
             standing: Standing::Proved,
             note: None,
             curve: Ok(curve),
+            other_mechanism: None,
         }
     }
 }
@@ -88,10 +92,7 @@ fn local(round: &Round, local: LocalEpsilon) -> Result<Vec<Curve>, Error> {
         })
     };
     // The lower bounds are attained by binary randomized response, which a named randomizer need not be.
-    let any = matches!(
-        round.mechanism(),
-        Mechanism::Ldp(_) | Mechanism::BinaryResponse(_)
-    );
+    let any = round.mechanism().includes_binary_response();
     let mut all = Vec::new();
     match round.participation() {
         Participation::Everyone => {
@@ -114,7 +115,7 @@ fn local(round: &Round, local: LocalEpsilon) -> Result<Vec<Curve>, Error> {
                 Ok(enhanced_rdp::corollary_2(users, epsilon0)),
             ));
             if any {
-                let lower = girgis_2021::shuffle_lower(users, epsilon0);
+                let lower = girgis_2021::shuffle_lower(round.most_honest(), epsilon0);
                 all.push(Curve::lower("girgis-2021 CCS", lower));
             }
         }
@@ -213,15 +214,18 @@ fn gaussian(round: &Round, sigma: f64) -> Vec<Curve> {
                 WHY,
                 same().map(|()| shuffle_gaussian::theorem_3(sigma, users, rate)),
             ));
-            all.push(Curve::upper(
-                "shuffled-check-in Theorem 4",
-                Standing::Proved,
-                Some("for secure aggregation: only the noisy sum is seen"),
-                // A domain of diameter 1 is one of norm 1/2, in another unit.
-                same()
-                    .and_then(|()| shuffled_check_in::distributed(users, rate, 2.0 * sigma))
-                    .map(|curve| curve.capped(1024.0)),
-            ));
+            all.push(Curve {
+                other_mechanism: Some(SECURE_SUM),
+                ..Curve::upper(
+                    "shuffled-check-in Theorem 4",
+                    Standing::Proved,
+                    None,
+                    // A domain of diameter 1 is one of norm 1/2, in another unit.
+                    same()
+                        .and_then(|()| shuffled_check_in::distributed(users, rate, 2.0 * sigma))
+                        .map(|curve| curve.capped(1024.0)),
+                )
+            });
         }
     }
     all

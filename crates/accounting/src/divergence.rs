@@ -5,16 +5,15 @@
 //!
 //! Standing: proved; ordinary floating point. (Certified, from privacy-loss distributions: [`crate::Account::renyi`].)
 
-use crate::account::{Account, account, attained_profiles, dominating_profiles};
-use crate::bound::{Answer, Bound, Numerics, Side, Standing};
-use crate::bounds::shuffle_gaussian::{self, Crowd};
+use crate::account::{Account, account};
+use crate::bound::{Answer, Bound, Numerics, Standing};
 use crate::cells::Fineness;
 use crate::error::{Error, Parameter, within};
-use crate::mechanism::Mechanism;
-use crate::participation::Participation;
+use crate::laws::{attained_profiles, dominating_profiles};
 use crate::plan::Plan;
 use crate::profile::Profile;
-use crate::rdp::{LARGEST_ORDER, Orders, RdpCurve};
+use crate::rdp::{LARGEST_ORDER, RdpCurve};
+use crate::relation::Relation;
 use crate::round::Round;
 
 /// The curves of one kind of round.
@@ -27,6 +26,7 @@ struct Kind {
 
 /// Rényi divergences of a plan.
 pub struct Divergence {
+    relation: Relation,
     source: Source,
 }
 
@@ -45,8 +45,8 @@ impl Divergence {
     /// use shuffledp_accounting::{Divergence, Mechanism, Round};
     /// let divergence = Divergence::new(&Round::new(Mechanism::ldp(4.0)?, 10_000)?)?;
     /// let answer = divergence.at(64.0)?;
-    /// assert!((answer.upper.value - 1.11905942).abs() < 1e-8);
-    /// assert!(answer.lower.value < answer.upper.value);
+    /// assert!((answer.upper().get() - 1.11905942).abs() < 1e-8);
+    /// assert!(answer.lower().get() < answer.upper().get());
     /// # Ok::<(), shuffledp_accounting::Error>(())
     /// ```
     pub fn new(plan: impl Into<Plan>) -> Result<Self, Error> {
@@ -60,7 +60,10 @@ impl Divergence {
             Some(kinds) => Source::Moments(kinds),
             None => Source::Distributions(account(&plan)?),
         };
-        Ok(Self { source })
+        Ok(Self {
+            relation: plan.relation(),
+            source,
+        })
     }
 
     /// The two bounds at an order above 1.
@@ -105,45 +108,41 @@ impl Divergence {
             parts.dedup();
             parts.join(by)
         };
-        Ok(Answer {
-            upper: Bound {
-                value: upper,
-                side: Side::Upper,
-                standing: Standing::Proved,
-                method: format!("moments/{}", join(above, "+")),
-                attained_by: None,
-            },
-            lower: Bound {
-                value: lower.min(upper),
-                side: Side::Lower,
-                standing: Standing::Proved,
-                method: format!("moments/{}", join(below, "+")),
-                attained_by: Some(join(words, "; ")),
-            },
-            numerics: Numerics::Moments,
-        })
+        let proved = Standing::Proved;
+        let method = format!("moments/{}", join(above, "+"));
+        let lower = match below.is_empty() {
+            true => Bound::none(0.0, proved),
+            false => {
+                let method = format!("moments/{}", join(below, "+"));
+                Bound::lower(lower.min(upper), proved, method, join(words, "; "))
+            }
+        };
+        let upper = Bound::upper(upper, proved, method);
+        Ok(Answer::new(self.relation, upper, lower, Numerics::Moments))
+    }
+
+    /// Which two datasets are compared.
+    pub fn relation(&self) -> Relation {
+        self.relation
     }
 }
 
 impl Kind {
     /// `None` where a law has too many atoms to sum over their counts.
     fn new(round: &Round, times: f64) -> Result<Option<Self>, Error> {
-        if let Mechanism::Gaussian(sigma, _) = round.mechanism() {
-            return Ok(Some(Self::gaussian(round, sigma.value(), times)));
-        }
-        if let Mechanism::RandomAllocation(sigma) = round.mechanism() {
-            let kind = Self::gaussian(round, sigma.value(), times);
-            let pair = shuffle_gaussian::pair(sigma.value(), Crowd::Everyone(round.users()));
-            // Known at integer orders, and rising: the next higher one is above it.
-            let largest = shuffle_gaussian::LARGEST as f64;
-            let above = RdpCurve::new(Orders::Reals(largest), move |order| pair.at(order.ceil()));
+        let attains = round.mechanism().has_lower_bound();
+        if let Some(known) = round.mechanism().known_curves(round) {
             return Ok(Some(Self {
-                upper: vec![above],
-                upper_name: "random-allocation".into(),
-                ..kind
+                times,
+                upper: known.upper,
+                upper_name: known.upper_name.into(),
+                lower: known.lower,
             }));
         }
         let (profiles, name) = dominating_profiles(round, Fineness::Coarse)?;
+        if profiles.is_empty() {
+            return Err(Error::NotPriced { mechanism: name });
+        }
         let attained = attained_profiles(round, Fineness::Coarse)?;
         let few = |profile: &Profile| profile.atoms().iter().count() <= Profile::MOST_ATOMS;
         if !(profiles.iter().all(few) && attained.iter().all(|attained| few(&attained.profile))) {
@@ -158,6 +157,7 @@ impl Kind {
         };
         let lower = attained
             .iter()
+            .filter(|_| attains)
             .flat_map(|attained| {
                 curves(&attained.profile)
                     .into_iter()
@@ -170,36 +170,5 @@ impl Kind {
             upper_name: name.to_owned(),
             lower,
         }))
-    }
-
-    fn gaussian(round: &Round, sigma: f64, times: f64) -> Self {
-        let users = round.honest();
-        let crowd = match round.participation() {
-            Participation::Everyone => Crowd::Everyone(users),
-            Participation::Sample(size) => Crowd::Sample(size, round.users()),
-            Participation::CheckIn(rate) => Crowd::CheckIn(users, rate.highest()),
-        };
-        let pair = shuffle_gaussian::pair(sigma, crowd);
-        // Known at integer orders; it rises with the order, so the next lower one is below it.
-        let below = RdpCurve::new(
-            Orders::Reals(shuffle_gaussian::LARGEST as f64),
-            move |order| {
-                if order < 2.0 {
-                    0.0
-                } else {
-                    pair.at(order.floor())
-                }
-            },
-        );
-        Self {
-            times,
-            upper: vec![shuffle_gaussian::unshuffled(sigma)],
-            upper_name: "gaussian-unshuffled".into(),
-            lower: vec![(
-                below,
-                "gaussian".into(),
-                "Gaussian noise, every other user holding one of the two values".into(),
-            )],
-        }
     }
 }

@@ -1,9 +1,12 @@
 //! Everything that can be wrong with a question, as data; each prints as a sentence to a person.
 
+use crate::digits::plain;
+use crate::relation::Relation;
 use std::fmt;
 
-/// A quantity somebody can get wrong.
+/// A quantity that somebody can get wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Parameter {
     /// The local guarantee ε₀.
     Epsilon0,
@@ -15,6 +18,8 @@ pub enum Parameter {
     Delta0,
     /// The standard deviation of Gaussian noise.
     Sigma,
+    /// Where the values are that noise is added to.
+    Domain,
     /// The number of users n.
     Users,
     /// The number of users sampled each round.
@@ -23,8 +28,12 @@ pub enum Parameter {
     CheckIn,
     /// The part of the users who collude.
     Colluding,
+    /// The part of the reports that are lost.
+    Dropout,
     /// The number of categories of randomized response.
     Categories,
+    /// The number of coordinates of a vector.
+    Dimension,
     /// The number of rounds.
     Rounds,
     /// The accuracy of a composed ε.
@@ -39,34 +48,109 @@ pub enum Parameter {
     Variation,
     /// The bound q on how little of the target's law the others cover, in a ratio summary.
     Cover,
+    /// The rows of a matrix.
+    Rows,
+    /// The neighboring relation.
+    Relation,
 }
 
-impl fmt::Display for Parameter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Parameter {
+    /// The parameters that describe a randomizer, in the order in which they are checked.
+    pub(crate) const OF_RANDOMIZERS: &'static [Self] = &[
+        Self::Categories,
+        Self::Epsilon0,
+        Self::Delta0,
+        Self::Sigma,
+        Self::Domain,
+        Self::Dimension,
+        Self::Ratio,
+        Self::Variation,
+        Self::Cover,
+        Self::Rows,
+        Self::Relation,
+    ];
+
+    /// Its name in files and in JSON; on the command line the same with dashes.
+    ///
+    /// ```
+    /// use shuffledp_accounting::Parameter;
+    /// assert_eq!(Parameter::CheckIn.field(), "check_in");
+    /// ```
+    pub fn field(self) -> &'static str {
+        match self {
             Self::Epsilon0 => "epsilon0",
             Self::Epsilon => "epsilon",
             Self::Delta => "delta",
             Self::Delta0 => "delta0",
             Self::Sigma => "sigma",
+            Self::Domain => "domain",
             Self::Users => "users",
             Self::Sample => "sample",
-            Self::CheckIn => "check-in rate",
-            Self::Colluding => "colluding fraction",
+            Self::CheckIn => "check_in",
+            Self::Colluding => "colluding",
+            Self::Dropout => "dropout",
             Self::Categories => "k",
+            Self::Dimension => "dimension",
             Self::Rounds => "rounds",
             Self::Accuracy => "accuracy",
+            Self::Order => "orders",
+            Self::Alpha => "alpha",
+            Self::Ratio => "p",
+            Self::Variation => "beta",
+            Self::Cover => "q",
+            Self::Rows => "rows",
+            Self::Relation => "relation",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Epsilon0 => "the local guarantee",
+            Self::Epsilon => "the central epsilon",
+            Self::Delta => "the central delta",
+            Self::Delta0 => "the local delta",
+            Self::Sigma => "the standard deviation of the noise",
+            Self::Domain => "where the values are",
+            Self::Users => "the number of users",
+            Self::Sample => "the number of users sampled each round",
+            Self::CheckIn => "the probability of taking part",
+            Self::Colluding => "the fraction of users who may collude",
+            Self::Dropout => "the fraction of reports that are lost",
+            Self::Categories => "the number of categories (at least 2)",
+            Self::Dimension => "the number of coordinates",
+            Self::Rounds => "the number of rounds",
+            Self::Accuracy => "the relative accuracy of epsilon",
+            Self::Order => "the orders of the Renyi divergence",
+            Self::Alpha => "the type I error",
+            Self::Ratio => "the bound on likelihood ratios",
+            Self::Variation => "the bound on the total variation distance",
+            Self::Cover => "the bound on the cover by other users",
+            Self::Rows => "the rows of the matrix",
+            Self::Relation => "the neighboring relation",
+        }
+    }
+}
+
+/// Its name in a message of the library.
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::CheckIn => "check-in rate",
+            Self::Colluding => "colluding fraction",
             Self::Order => "order",
             Self::Alpha => "type I error",
             Self::Ratio => "likelihood ratio p",
             Self::Variation => "total variation beta",
             Self::Cover => "cover q",
+            other => other.field(),
         })
     }
 }
 
 /// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A number outside its domain.
     #[error("{parameter} {value} is outside {allowed}")]
@@ -74,7 +158,7 @@ pub enum Error {
         /// Which one.
         parameter: Parameter,
         /// What was given.
-        value: f64,
+        value: String,
         /// What is allowed.
         allowed: String,
     },
@@ -109,8 +193,10 @@ pub enum Error {
     /// Sampling and check-in at once.
     #[error("a round has a sample or a check-in rate, not both")]
     TwoParticipations,
-    /// In-round adaptivity for a mechanism that is not an ε₀-LDP one by name.
-    #[error("adaptivity within the round is covered for ldp, krr and rr, not for {mechanism}")]
+    /// In-round adaptivity for a mechanism whose bounds do not cover it.
+    #[error(
+        "no bound is known for {mechanism} rounds in which a report depends on earlier reports of the same round"
+    )]
     AdaptiveNotCovered {
         /// The mechanism's name.
         mechanism: &'static str,
@@ -164,7 +250,7 @@ pub enum Error {
         value: f64,
     },
     /// An atom with an entry that is not a probability or a likelihood ratio within range.
-    #[error("atom {index} has an entry {value} that is not 0 and outside [1e-150, 1e150]")]
+    #[error("atom {index} has an entry {} that is not 0 and outside [1e-150, 1e150]", plain(*.value))]
     BadAtom {
         /// Which atom.
         index: usize,
@@ -208,17 +294,51 @@ pub enum Error {
         /// What.
         error: Box<Error>,
     },
-    /// A field that the randomizer needs.
-    #[error("missing field `{field}`")]
-    MissingField {
-        /// Which.
-        field: &'static str,
+    /// A randomizer that is not in the catalog.
+    #[error("there is no randomizer `{name}`: known are {known}")]
+    UnknownRandomizer {
+        /// The name given.
+        name: String,
+        /// The names that there are, in a sentence.
+        known: String,
     },
-    /// A field that the randomizer does not have.
-    #[error("field `{field}` does not belong to this randomizer")]
-    SurplusField {
-        /// Which.
-        field: &'static str,
+    /// A parameter that the randomizer needs.
+    #[error("{randomizer} needs {}, {}", .parameter.field(), .parameter.meaning())]
+    MissingParameter {
+        /// The randomizer's name.
+        randomizer: &'static str,
+        /// Which one.
+        parameter: Parameter,
+    },
+    /// A parameter that the randomizer does not have.
+    #[error("{} is not a parameter of {randomizer}", .parameter.field())]
+    SurplusParameter {
+        /// The randomizer's name.
+        randomizer: &'static str,
+        /// Which one.
+        parameter: Parameter,
+    },
+    /// A round without a number of users.
+    #[error("users, the number of users, is needed")]
+    UsersMissing,
+    /// Rounds whose guarantees are about different changes.
+    #[error(
+        "a guarantee for when {there} cannot be added to one for when {here}: \
+         account for them apart, and state both"
+    )]
+    TwoRelations {
+        /// The relation of the rounds that are there.
+        here: Relation,
+        /// The relation of the round that was to be added.
+        there: Relation,
+    },
+    /// A relation that a mechanism has no guarantee for.
+    #[error("{mechanism} has no guarantee for when {relation}")]
+    NotThisRelation {
+        /// The mechanism's name.
+        mechanism: &'static str,
+        /// The relation asked for.
+        relation: Relation,
     },
     /// Two accountants of different populations.
     #[error("the rounds of population `{there}` cannot be added to those of `{here}`")]
@@ -284,6 +404,12 @@ pub enum Error {
         /// The mechanism's name.
         mechanism: &'static str,
     },
+    /// A mechanism of which no local guarantee is known.
+    #[error("{mechanism} has no local guarantee that can be composed without a shuffler")]
+    NoLocalGuarantee {
+        /// The mechanism's name.
+        mechanism: &'static str,
+    },
     /// A stored accountant that cannot be read.
     #[error("not a stored accountant: {message}")]
     Stored {
@@ -306,12 +432,16 @@ impl Error {
             Self::OneUser => Some(Parameter::Users),
             Self::TooFewHonest { .. } => Some(Parameter::Colluding),
             Self::SampleTooLarge { .. } => Some(Parameter::Sample),
+            Self::UsersMissing => Some(Parameter::Users),
+            Self::MissingParameter { parameter, .. } | Self::SurplusParameter { parameter, .. } => {
+                Some(*parameter)
+            }
             _ => None,
         }
     }
 }
 
-/// `value` if it lies in [`low`, `high`], else an error that says what is allowed. NaN lies nowhere.
+/// `value` if it is `inside` its domain, else an error that says what is allowed. NaN lies in no domain.
 pub(crate) fn within(
     parameter: Parameter,
     value: f64,
@@ -321,10 +451,28 @@ pub(crate) fn within(
     if inside && !value.is_nan() {
         Ok(value)
     } else {
-        Err(Error::Domain {
-            parameter,
-            value,
-            allowed: allowed.into(),
-        })
+        Err(outside(parameter, plain(value), allowed))
+    }
+}
+
+/// The same of a whole number, which is printed with all its digits.
+pub(crate) fn within_count(
+    parameter: Parameter,
+    value: u64,
+    inside: bool,
+    allowed: impl Into<String>,
+) -> Result<u64, Error> {
+    if inside {
+        Ok(value)
+    } else {
+        Err(outside(parameter, value.to_string(), allowed))
+    }
+}
+
+fn outside(parameter: Parameter, value: String, allowed: impl Into<String>) -> Error {
+    Error::Domain {
+        parameter,
+        value,
+        allowed: allowed.into(),
     }
 }

@@ -1,19 +1,18 @@
 //! What a shuffled round costs.
 //!
-//! Describe, then price: a [`Round`] says who does what, [`account`] turns it into an [`Account`], and the account answers
-//! with an upper and a lower bound side by side.
+//! Describe, then price: a [`Round`] says who does what, [`account`] turns it into an [`Account`], and the account
+//! answers with an upper and a lower bound side by side, about the [`Relation`] that the mechanism has.
 //!
 //! ```
-//! use shuffledp_accounting::{Delta, Mechanism, Round, account};
+//! use shuffledp_accounting::{Mechanism, Round, account};
 //!
 //! let round = Round::new(Mechanism::ldp(4.0)?, 1_000_000)?;
-//! let answer = account(&round)?.epsilon(Delta::new(1e-8)?)?;
-//! assert!((answer.upper.value.value() - 0.0450730).abs() < 1e-6);
-//! assert!((answer.lower.value.value() - 0.0446536).abs() < 1e-6);
+//! let answer = account(&round)?.epsilon(1e-8)?;
+//! println!("{answer}");
+//! # assert_eq!(answer.upper().to_string(), "0.0450730");
+//! # assert_eq!(answer.lower().to_string(), "0.0446535");
 //! # Ok::<(), shuffledp_accounting::Error>(())
 //! ```
-//!
-//! Adjacency is replacement throughout: two datasets of the same n users that differ in one user's value.
 
 mod account;
 mod accountant;
@@ -22,37 +21,47 @@ pub mod atoms;
 mod bound;
 pub mod bounds;
 mod calibrate;
+mod catalog;
 mod cells;
 mod channel;
 mod compare;
 pub mod compose;
 mod curves;
+mod digits;
 mod divergence;
 mod error;
 mod gaussian;
-mod lower;
+mod laws;
+mod local;
+mod many_rounds;
 mod mechanism;
-mod oracle;
+mod one_round;
 mod participation;
 mod plan;
 pub mod pld;
 pub mod profile;
 pub mod rdp;
+mod relation;
 mod round;
-mod scalar;
+mod spec;
+mod unshuffled;
 
 pub use account::{Account, account};
 pub use accountant::Accountant;
 pub use bound::{Answer, Bound, Delta, Epsilon, Numerics, Side, Standing};
 pub use calibrate::{Calibration, Unknown, calibrate};
+pub use catalog::{Entry, Input, VectorNorm, catalog, names};
 pub use channel::Channel;
 pub use compare::{Comparison, compare, compare_where};
 pub use curves::{Curve, curves};
+pub use digits::{grouped, plain, rounded, rounded_to};
 pub use divergence::Divergence;
 pub use error::{Error, Parameter};
-pub use mechanism::{Categories, Domain, LocalEpsilon, Mechanism, RatioSummary};
-pub use oracle::{Oracle, OracleKind};
+pub use local::{Categories, Domain, LocalDelta, LocalEpsilon, RatioSummary, Sigma};
+pub use mechanism::{DiscreteGaussian, Local, Mechanism, Oracle, OracleKind, ScalarKind};
 pub use participation::{Participation, Rate};
 pub use plan::Plan;
+pub use relation::Relation;
 pub use round::Round;
-pub use scalar::{Scalar, ScalarKind};
+pub use spec::{RandomizerSpec, RateSpec, RoundSpec};
+pub use unshuffled::{unshuffled, with_dropout};

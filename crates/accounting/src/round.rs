@@ -1,17 +1,22 @@
 //! One round, described: who runs what, and who takes part.
 
-use crate::error::{Error, Parameter, within};
+use crate::error::{Error, Parameter, within, within_count};
 use crate::mechanism::Mechanism;
 use crate::participation::{Participation, Rate};
+use crate::relation::Relation;
+use crate::spec::{RandomizerSpec, RoundSpec};
 use shuffledp_numerics::MAX_COUNT;
 
 /// A shuffled round of `users` users. A description: no number is computed until [`crate::account`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Round {
+    /// The randomizer by name, as it was asked for.
+    randomizer: RandomizerSpec,
     mechanism: Mechanism,
     users: u64,
     colluding: f64,
     honest: u64,
+    most_honest: u64,
     participation: Participation,
     adaptive_within_round: bool,
 }
@@ -27,12 +32,24 @@ impl Round {
     /// # Ok::<(), shuffledp_accounting::Error>(())
     /// ```
     pub fn new(mechanism: Mechanism, users: u64) -> Result<Self, Error> {
+        Self::built(mechanism.spec(), mechanism, users)
+    }
+
+    /// The same of a randomizer by name.
+    pub fn of(randomizer: RandomizerSpec, users: u64) -> Result<Self, Error> {
+        let mechanism = randomizer.mechanism()?;
+        Self::built(randomizer, mechanism, users)
+    }
+
+    fn built(randomizer: RandomizerSpec, mechanism: Mechanism, users: u64) -> Result<Self, Error> {
         Self::check_users(users)?;
         Ok(Self {
+            randomizer,
             mechanism,
             users,
             colluding: 0.0,
             honest: users,
+            most_honest: users,
             participation: Participation::Everyone,
             adaptive_within_round: false,
         })
@@ -43,9 +60,9 @@ impl Round {
         if users == 1 {
             return Err(Error::OneUser);
         }
-        within(
+        within_count(
             Parameter::Users,
-            users as f64,
+            users,
             (2..=MAX_COUNT).contains(&users),
             "[2, 2^53]",
         )
@@ -54,9 +71,9 @@ impl Round {
 
     /// `size` of the users, drawn without replacement.
     pub fn sample(self, size: u64) -> Result<Self, Error> {
-        within(
+        within_count(
             Parameter::Sample,
-            size as f64,
+            size,
             size >= 1,
             format!("[1, {}]", self.users),
         )?;
@@ -88,6 +105,14 @@ impl Round {
         Ok(self)
     }
 
+    /// The same round, each user taking part with another probability.
+    pub(crate) fn with_check_in(&self, rate: f64) -> Result<Self, Error> {
+        Ok(Self {
+            participation: Participation::CheckIn(Rate::exactly(rate)?),
+            ..self.clone()
+        })
+    }
+
     /// A fraction of the users may show the analyzer what they sent: they do not count as a crowd.
     pub fn colluding(mut self, fraction: f64) -> Result<Self, Error> {
         within(
@@ -101,9 +126,12 @@ impl Round {
         }
         // A decimal fraction of a whole number is often whole only up to rounding: 0.1 of 30 is 3 users, not 4.
         let exact = fraction * self.users as f64;
-        let colluding = (exact - (4.0 * f64::EPSILON * exact).min(1e-6)).ceil();
+        let slack = (4.0 * f64::EPSILON * exact).min(1e-6);
         self.colluding = fraction;
-        self.honest = self.users - colluding as u64;
+        // A fraction of a user cannot collude. An upper bound is safe with one colluder more, a lower one with
+        // one less.
+        self.honest = self.users - (exact - slack).ceil() as u64;
+        self.most_honest = self.users - (exact + slack).floor() as u64;
         if self.honest < 2 {
             return Err(Error::TooFewHonest {
                 fraction,
@@ -114,15 +142,9 @@ impl Round {
         Ok(self)
     }
 
-    /// A user's randomizer may depend on earlier reports of the same round.
+    /// A report may depend on earlier reports of the same round.
     pub fn adaptive_within_round(mut self) -> Result<Self, Error> {
-        if matches!(
-            self.mechanism,
-            Mechanism::Ratio(_)
-                | Mechanism::Matrix(_)
-                | Mechanism::Gaussian(..)
-                | Mechanism::RandomAllocation(_)
-        ) {
+        if !self.mechanism.covers_adaptivity() {
             return Err(Error::AdaptiveNotCovered {
                 mechanism: self.mechanism.name(),
             });
@@ -133,18 +155,42 @@ impl Round {
 
     /// Steps do not take part, and do not collude.
     fn refuse_steps(&self) -> Result<(), Error> {
-        if matches!(self.mechanism, Mechanism::RandomAllocation(_)) {
-            return Err(Error::StepsNotUsers);
+        if self.mechanism.has_users() {
+            Ok(())
+        } else {
+            Err(Error::StepsNotUsers)
         }
-        Ok(())
+    }
+
+    /// The same round, priced as the device that runs it: on a grid it may have a law of its own. The round keeps its
+    /// description.
+    pub fn run_by(mut self, mechanism: Mechanism) -> Self {
+        self.mechanism = mechanism;
+        self
     }
 
     /// The same round of another mechanism.
     pub(crate) fn with_mechanism(&self, mechanism: Mechanism) -> Self {
         Self {
+            randomizer: mechanism.spec(),
             mechanism,
             ..self.clone()
         }
+    }
+
+    /// The randomizer by name, with its parameters.
+    pub fn randomizer(&self) -> &RandomizerSpec {
+        &self.randomizer
+    }
+
+    /// `rounds` such rounds in a sentence.
+    pub fn sentence(&self, rounds: u64) -> String {
+        RoundSpec::of(self, rounds).sentence(None)
+    }
+
+    /// Which two datasets a guarantee about this round compares.
+    pub fn relation(&self) -> Relation {
+        self.mechanism.relation()
     }
 
     /// What each user runs.
@@ -162,9 +208,14 @@ impl Round {
         self.colluding
     }
 
-    /// The users who do not collude.
+    /// The users who do not collude, at least.
     pub fn honest(&self) -> u64 {
         self.honest
+    }
+
+    /// The users who do not collude, at most: a fraction of a user cannot collude.
+    pub fn most_honest(&self) -> u64 {
+        self.most_honest
     }
 
     /// Who takes part.

@@ -57,7 +57,7 @@ fn fifty_calibrations_there_and_back() {
         });
         let upper = |value: f64| {
             let account = account(plan(unknown, setting, value).unwrap()).unwrap();
-            account.epsilon(delta).unwrap().upper.value.value()
+            account.epsilon(delta).unwrap().upper().value()
         };
         match found {
             Ok(found) => {

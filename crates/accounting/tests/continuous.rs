@@ -27,7 +27,7 @@ fn epsilon(mechanism: Mechanism, users: u64, delta: f64) -> (f64, f64) {
         .unwrap()
         .epsilon(Delta::new(delta).unwrap())
         .unwrap();
-    (answer.lower.value.value(), answer.upper.value.value())
+    (answer.lower().value(), answer.upper().value())
 }
 
 fn delta(round: &Round, epsilon: f64) -> (f64, f64) {
@@ -35,7 +35,7 @@ fn delta(round: &Round, epsilon: f64) -> (f64, f64) {
         .unwrap()
         .delta(Epsilon::new(epsilon).unwrap())
         .unwrap();
-    (answer.lower.value.value(), answer.upper.value.value())
+    (answer.lower().value(), answer.upper().value())
 }
 
 /// Brackets computed independently (Python, convex-order convolution), all digits given.
@@ -153,7 +153,7 @@ fn discrete_laplace(k: usize, epsilon0: f64) -> Vec<Vec<f64>> {
 fn the_ends_are_the_worst_values_of_discrete_laplace_noise() {
     for (k, epsilon0, users) in [(3, 1.0, 50), (4, 2.0, 3), (5, 0.3, 1000), (6, 4.0, 20)] {
         let channel = Channel::new(discrete_laplace(k, epsilon0)).unwrap();
-        let all = Round::new(Mechanism::Matrix(channel), users).unwrap();
+        let all = Round::new(Mechanism::matrix(channel), users).unwrap();
         let ends = Mechanism::discrete_laplace(k as u64, epsilon0).unwrap();
         let ends = Round::new(ends, users).unwrap();
         for epsilon in [0.0, 0.1, 0.5] {
@@ -463,7 +463,7 @@ fn what_a_law_leaves_out_is_not_forgotten() {
         "{answer:?}"
     );
     let usual = account.epsilon(Delta::new(1e-9).unwrap()).unwrap();
-    assert!(usual.upper.value.value() < 2.0, "{usual:?}");
+    assert!(usual.upper().value() < 2.0, "{usual:?}");
 }
 
 /// Where noise is next to nothing: widths that cancel, terms that are hardly ever low, exponentials that overflow.

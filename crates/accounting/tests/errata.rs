@@ -33,10 +33,7 @@ fn digits(value: f64) -> String {
 }
 
 fn local(epsilon0: f64) -> LocalEpsilon {
-    match Mechanism::ldp(epsilon0).unwrap() {
-        Mechanism::Ldp(local) => local,
-        _ => unreachable!(),
-    }
+    shuffledp_accounting::LocalEpsilon::new(epsilon0).unwrap()
 }
 
 fn choose(n: u32, k: u32) -> f64 {
@@ -76,7 +73,7 @@ fn table_2_of_shuffled_check_in() {
             .unwrap()
             .epsilon(Delta::new(1e-4).unwrap())
             .unwrap();
-        let (lower, upper) = (answer.lower.value.value(), answer.upper.value.value());
+        let (lower, upper) = (answer.lower().value(), answer.upper().value());
         // Outwards: half a unit of the fourth digit down, and up.
         let unit = |value: f64| 0.5 * 10f64.powf(value.log10().floor() - 3.0);
         says(format!(
@@ -225,7 +222,7 @@ fn figure_3_of_numerical_accounting_grows_like_a_square_root() {
                 .unwrap()
                 .epsilon(Delta::new(1e-5).unwrap())
                 .unwrap();
-            digits(answer.upper.value.value())
+            digits(answer.upper().value())
         })
         .collect();
     says(format!("{} by the exact atoms", exact.join(", ")));
@@ -304,8 +301,8 @@ fn corollary_2_of_enhanced_rdp_is_exceeded() {
         .unwrap()
         .at(64.0)
         .unwrap()
-        .lower
-        .value;
+        .lower()
+        .get();
     assert!(claimed < truth);
     says(format!(
         "{} claimed, {} for shuffled binary randomized response",
@@ -393,6 +390,6 @@ fn lemma_7_needs_both_directions() {
     says(format!(
         "{} with both, {} by the exact atoms",
         digits(both),
-        digits(exact.upper.value.value())
+        digits(exact.upper().value())
     ));
 }

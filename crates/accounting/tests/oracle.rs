@@ -91,7 +91,7 @@ fn a_handful_of_atoms_is_the_whole_channel() {
             if matrix[0].len() > 100 {
                 continue;
             }
-            let full = Mechanism::Matrix(Channel::new(matrix).unwrap());
+            let full = Mechanism::matrix(Channel::new(matrix).unwrap());
             let short = Mechanism::oracle(kind, k as u64, epsilon0).unwrap();
             for users in [2, 40] {
                 let priced = |mechanism: &Mechanism| {
@@ -102,13 +102,13 @@ fn a_handful_of_atoms_is_the_whole_channel() {
                     let epsilon = Epsilon::new(fraction * epsilon0).unwrap();
                     let (full, short) =
                         (full.delta(epsilon).unwrap(), short.delta(epsilon).unwrap());
-                    let (a, b) = (full.upper.value.value(), short.upper.value.value());
+                    let (a, b) = (full.upper().value(), short.upper().value());
                     // With so many atoms the matrix is evaluated less sharply.
                     assert!(
                         b <= a * (1.0 + 1e-4) + 1e-13 && b >= a * (1.0 - 1e-3),
                         "{kind:?} {k} {epsilon0} {users}: {a} {b}"
                     );
-                    let (a, b) = (full.lower.value.value(), short.lower.value.value());
+                    let (a, b) = (full.lower().value(), short.lower().value());
                     assert!(
                         b <= a * (1.0 + 1e-4) + 1e-13,
                         "{kind:?} {k} {epsilon0} {users}: {a} {b}"
@@ -138,7 +138,7 @@ fn no_dataset_of_an_oracle_exceeds_its_bound() {
             for fraction in [0.0, 0.25, 0.6, 0.9] {
                 let epsilon = fraction * epsilon0;
                 let answer = account.delta(Epsilon::new(epsilon).unwrap()).unwrap();
-                let (lower, upper) = (answer.lower.value.value(), answer.upper.value.value());
+                let (lower, upper) = (answer.lower().value(), answer.upper().value());
                 let mut largest: f64 = 0.0;
                 // All values are alike but for blocks: the first, the second and the last stand for all.
                 for others in multisets(inputs.min(4), n - 1) {
@@ -173,11 +173,11 @@ fn a_million_categories_cost_what_three_do() {
         let epsilon = |k: u64| {
             let round = Round::new(Mechanism::oracle(kind, k, 2.0).unwrap(), 10_000).unwrap();
             let answer = account(&round).unwrap().epsilon(delta).unwrap();
-            (answer.lower.value.value(), answer.upper.value.value())
+            (answer.lower().value(), answer.upper().value())
         };
         let (lower, upper) = epsilon(1_000_000);
         let general = account(&Round::new(Mechanism::ldp(2.0).unwrap(), 10_000).unwrap()).unwrap();
-        let general = general.epsilon(delta).unwrap().upper.value.value();
+        let general = general.epsilon(delta).unwrap().upper().value();
         assert!(
             0.0 < lower && lower <= upper && upper <= general * (1.0 + 1e-6),
             "{kind:?}: {lower} {upper} {general}"
@@ -218,7 +218,7 @@ fn no_dataset_of_three_with_ten_values_exceeds_its_bound() {
         let account = account(&Round::new(mechanism, 3).unwrap()).unwrap();
         for epsilon in [0.0, 0.2, 0.6] {
             let answer = account.delta(Epsilon::new(epsilon).unwrap()).unwrap();
-            let upper = answer.upper.value.value();
+            let upper = answer.upper().value();
             let mut largest: f64 = 0.0;
             for others in multisets(4, 2) {
                 for (x0, x1) in [(0, 1), (0, 3), (3, 0), (2, 3)] {

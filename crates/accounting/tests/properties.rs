@@ -39,14 +39,14 @@ fn every_corner_of_the_domain_has_an_answer() {
             let mut previous: Option<Answer<Epsilon>> = None;
             for delta in [0.5, 1e-2, 1e-6, 1e-15, 1e-16, 1e-40, 1e-120, 1e-300] {
                 let answer = epsilon(&ldp(epsilon0, n), delta);
-                let (lower, upper) = (answer.lower.value.value(), answer.upper.value.value());
+                let (lower, upper) = (answer.lower().value(), answer.upper().value());
                 assert!(
                     lower <= upper && upper <= epsilon0,
                     "e0 {epsilon0} n {n} delta {delta}: [{lower}, {upper}]"
                 );
                 if let Some(previous) = previous {
-                    assert!(previous.upper.value.value() <= upper * (1.0 + SLACK));
-                    assert!(previous.lower.value.value() <= lower * (1.0 + SLACK));
+                    assert!(previous.upper().value() <= upper * (1.0 + SLACK));
+                    assert!(previous.lower().value() <= lower * (1.0 + SLACK));
                 }
                 previous = Some(answer);
             }
@@ -75,7 +75,7 @@ fn more_users_never_cost_more() {
                 10_000_000,
                 1_000_000_000_000,
             ] {
-                let upper = epsilon(&ldp(epsilon0, n), delta).upper.value.value();
+                let upper = epsilon(&ldp(epsilon0, n), delta).upper().value();
                 assert!(
                     upper <= last * (1.0 + SLACK),
                     "e0 {epsilon0} delta {delta} n {n}: {upper} after {last}"
@@ -100,7 +100,7 @@ proptest! {
         let (n, delta) = (10f64.powf(users_exponent).max(2.0) as u64, 10f64.powf(delta_exponent));
         let at = |round: Round| {
             let answer = epsilon(&round, delta);
-            (answer.lower.value.value(), answer.upper.value.value())
+            (answer.lower().value(), answer.upper().value())
         };
         let base = at(ldp(epsilon0, n));
         prop_assert!(base.0 <= base.1 && base.1 <= epsilon0);
@@ -129,10 +129,10 @@ proptest! {
         let (n, delta) = (10f64.powf(users_exponent) as u64, 10f64.powf(delta_exponent));
         let account = account(&ldp(epsilon0, n)).unwrap();
         let answer = account.epsilon(Delta::new(delta).unwrap()).unwrap();
-        let back = account.delta(answer.upper.value).unwrap();
-        prop_assert!(back.upper.value.value() <= delta * (1.0 + 1e-12));
-        let back = account.delta(answer.lower.value).unwrap();
-        prop_assert!(answer.lower.value.value() == 0.0 || back.upper.value.value() >= delta);
+        let back = account.delta(answer.upper().get()).unwrap();
+        prop_assert!(back.upper().value() <= delta * (1.0 + 1e-12));
+        let back = account.delta(answer.lower().get()).unwrap();
+        prop_assert!(answer.lower().value() == 0.0 || back.upper().value() >= delta);
     }
 }
 
@@ -140,8 +140,8 @@ proptest! {
 fn special_cases_agree_with_each_other() {
     let same = |a: Round, b: Round| {
         let (a, b) = (
-            epsilon(&a, 1e-6).upper.value.value(),
-            epsilon(&b, 1e-6).upper.value.value(),
+            epsilon(&a, 1e-6).upper().value(),
+            epsilon(&b, 1e-6).upper().value(),
         );
         assert!((a / b - 1.0).abs() < SLACK, "{a} {b}");
     };
@@ -172,14 +172,14 @@ fn special_cases_agree_with_each_other() {
             .collect()
     };
     same(
-        round(Mechanism::Matrix(
+        round(Mechanism::matrix(
             Channel::new((0..4).map(row).collect()).unwrap(),
         )),
         round(kary()),
     );
     // A summary with the largest variation is Theorem S; the one of 4-ary response forgets what its blanket knows.
     let summary = |variation: f64| {
-        round(Mechanism::Ratio(
+        round(Mechanism::ratio(
             RatioSummary::new(e, variation, e).unwrap(),
         ))
     };
@@ -188,9 +188,9 @@ fn special_cases_agree_with_each_other() {
         epsilon(&summary((e - 1.0) / (e + 3.0)), 1e-6),
         epsilon(&round(kary()), 1e-6),
     );
-    assert!(own.upper.value < forgetful.upper.value);
+    assert!(own.upper().get() < forgetful.upper().get());
     // It is attained, so nothing is left between its bounds.
-    let (lower, upper) = (forgetful.lower.value.value(), forgetful.upper.value.value());
+    let (lower, upper) = (forgetful.lower().value(), forgetful.upper().value());
     assert!(upper - lower <= SLACK * upper);
 }
 
@@ -202,7 +202,7 @@ fn a_range_of_rates_holds_every_rate_in_it() {
     );
     for rate in [0.01, 0.015, 0.02] {
         let single = epsilon(&ldp(2.0, 10_000).check_in(rate).unwrap(), 1e-6);
-        assert!(single.upper.value.value() <= range.upper.value.value() * (1.0 + SLACK));
+        assert!(single.upper().value() <= range.upper().value() * (1.0 + SLACK));
     }
 }
 

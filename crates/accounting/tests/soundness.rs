@@ -10,7 +10,11 @@ mod common;
 use common::{Dice, Matrix, Part, extremal_channel, hockey_stick, kary, multisets, view};
 use shuffledp_accounting::atoms::Atoms;
 use shuffledp_accounting::profile::Profile;
-use shuffledp_accounting::{Account, Channel, Epsilon, Mechanism, RatioSummary, Round, account};
+use shuffledp_accounting::{
+    Account, Categories, Channel, Epsilon, LocalEpsilon, Mechanism, RatioSummary, Round, account,
+};
+
+use std::collections::BTreeMap;
 
 /// Rounding of the enumeration itself.
 const SLACK: f64 = 1e-13;
@@ -27,8 +31,7 @@ fn upper(account: &Account, a: f64) -> f64 {
     account
         .delta(Epsilon::new(a.ln()).unwrap())
         .unwrap()
-        .upper
-        .value
+        .upper()
         .value()
 }
 
@@ -107,7 +110,7 @@ fn no_dataset_of_any_channel_exceeds_an_upper_bound() {
                 .unwrap(),
             )
             .unwrap();
-            let matrix = priced(Mechanism::Matrix(Channel::new(channel.clone()).unwrap()));
+            let matrix = priced(Mechanism::matrix(Channel::new(channel.clone()).unwrap()));
             let bounds: Vec<(f64, [f64; 3])> = alphas
                 .iter()
                 .map(|&a| {
@@ -166,16 +169,86 @@ fn no_dataset_of_randomized_response_exceeds_its_own_bound() {
                 });
                 // The lower bound is one of these datasets.
                 for (&a, &most) in alphas.iter().zip(&largest) {
-                    let lower = account.delta(Epsilon::new(a.ln()).unwrap()).unwrap().lower;
-                    assert!(
-                        lower.value.value() <= most * (1.0 + 1e-12) + SLACK,
-                        "k {k} a {a}"
-                    );
+                    let lower = account
+                        .delta(Epsilon::new(a.ln()).unwrap())
+                        .unwrap()
+                        .lower()
+                        .clone();
+                    assert!(lower.value() <= most * (1.0 + 1e-12) + SLACK, "k {k} a {a}");
                 }
             }
         }
     }
     assert!(triples > 5_000);
+}
+
+/// The law of the histogram of reports of users who each run a randomizer of their own.
+fn own_histograms(users: &[(&Matrix, usize)]) -> BTreeMap<Vec<u8>, f64> {
+    let mut law = BTreeMap::from([(vec![0u8; users[0].0[0].len()], 1.0)]);
+    for (channel, x) in users {
+        let mut next = BTreeMap::new();
+        for (histogram, probability) in &law {
+            for (y, entry) in channel[*x].iter().enumerate().filter(|(_, entry)| **entry > 0.0) {
+                let mut grown: Vec<u8> = histogram.clone();
+                grown[y] += 1;
+                *next.entry(grown).or_default() += probability * entry;
+            }
+        }
+        law = next;
+    }
+    law
+}
+
+/// A shuffle hides nobody whose reports look different: "any ε₀-LDP randomizer" is one that all users share. User 1
+/// answers yes or no, the others red or green, all of them with ε₀ = 1; the bound for a shared randomizer is 0.198.
+#[test]
+fn users_with_randomizers_of_their_own_are_not_covered() {
+    let response = kary(2, 1.0);
+    let padded = |before: usize| -> Matrix {
+        let pad = |row: &Vec<f64>| [vec![0.0; before], row.clone(), vec![0.0; 2 - before]].concat();
+        response.iter().map(pad).collect()
+    };
+    let (yes_no, red_green) = (padded(0), padded(2));
+    let view = |x: usize| own_histograms(&[(&yes_no, x), (&red_green, 0), (&red_green, 1)]);
+    let a = 0.3f64.exp();
+    let truth = hockey_stick(&view(0), &view(1), a);
+    let e = 1f64.exp();
+    assert!((truth - (e - a) / (e + 1.0)).abs() < SLACK, "{truth}");
+    assert!((truth - 0.368027).abs() < 1e-6);
+    let shared = account(&Round::new(Mechanism::ldp(1.0).unwrap(), 3).unwrap()).unwrap();
+    assert!(upper(&shared, a) < 0.1981);
+    // No number of others changes it: the guarantee is the local one.
+    let crowd = [(&red_green, 0); 6];
+    let view = |x: usize| own_histograms(&[&[(&yes_no, x)], &crowd[..]].concat());
+    assert!((hockey_stick(&view(0), &view(1), a) - truth).abs() < SLACK);
+}
+
+/// k-ary randomized response where everybody has an ε₀ of their own: the bound at the largest of them holds.
+#[test]
+fn randomized_response_with_an_epsilon0_for_each_user_costs_at_most_the_largest() {
+    let mut triples = 0;
+    for k in [2usize, 3] {
+        for own in [[2.0, 0.3, 1.0], [0.3, 2.0, 2.0], [1.0, 2.0, 0.1], [2.0, 2.0, 0.7]] {
+            let mechanism = Mechanism::kary_response(k as u64, 2.0).unwrap();
+            let priced = account(&Round::new(mechanism, 3).unwrap()).unwrap();
+            let channels: Vec<Matrix> = own.iter().map(|epsilon0| kary(k, *epsilon0)).collect();
+            for others in 0..k * k {
+                let view = |x: usize| {
+                    let values = [x, others / k, others % k];
+                    let users: Vec<(&Matrix, usize)> = channels.iter().zip(values).collect();
+                    own_histograms(&users)
+                };
+                for (x0, x1) in (0..k * k).map(|pair| (pair / k, pair % k)) {
+                    for a in alphas(2.0).into_iter().filter(|_| x0 != x1) {
+                        let truth = hockey_stick(&view(x0), &view(x1), a);
+                        assert!(truth <= upper(&priced, a) + SLACK, "{k} {own:?} {others} {a}");
+                        triples += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(triples > 1500, "{triples}");
 }
 
 #[test]
@@ -184,10 +257,10 @@ fn each_lower_bound_is_the_enumerated_value_of_its_own_dataset() {
     for n in 2..=5usize {
         for (k, others) in [(2usize, 0usize), (3, 0), (3, 2), (4, 0), (4, 2)] {
             for epsilon0 in [0.4, 1.0, 2.5, 5.0] {
-                let mechanism = Mechanism::kary_response(k as u64, epsilon0).unwrap();
-                let Mechanism::KaryResponse(categories, local) = mechanism else {
-                    unreachable!()
-                };
+                let (categories, local) = (
+                    Categories::new(k as u64).unwrap(),
+                    LocalEpsilon::new(epsilon0).unwrap(),
+                );
                 let base = if others == 0 {
                     Atoms::kary_first(categories, local).unwrap()
                 } else {
@@ -250,7 +323,7 @@ fn a_ratio_summary_dominates_every_channel_that_has_it_and_is_attained() {
         let e = epsilon0.exp();
         let summary = RatioSummary::new(e * (1.0 + 1e-12), variation, e * (1.0 + 1e-12)).unwrap();
         for part in parts(&mut dice, n) {
-            let round = Round::new(Mechanism::Ratio(summary), n as u64).unwrap();
+            let round = Round::new(Mechanism::ratio(summary), n as u64).unwrap();
             let summary_account = account(&taking_part(round, part)).unwrap();
             for others in multisets(3, n - 1) {
                 let users = |x: usize| [vec![x], others.clone()].concat();

@@ -165,7 +165,7 @@ impl<'a> Column<'a> {
         let mut found = (0..names.len()).filter(|&i| names[i] == self.name);
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(only),
-            (Some(_), Some(_)) => Err(Failure::words(
+            (Some(_), Some(_)) => Err(Failure::flag(
                 self.asked.column,
                 format!(
                     "{} {}: {} has more than one column of that name",
@@ -218,7 +218,7 @@ impl<'a> Column<'a> {
     }
 
     fn fail(self, message: String) -> Failure {
-        Failure::words(self.asked.file, message)
+        Failure::flag(self.asked.file, message)
     }
 
     fn unreadable(self, error: &std::io::Error) -> Failure {

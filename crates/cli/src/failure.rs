@@ -1,15 +1,18 @@
 //! What went wrong, as one sentence on standard error or as one JSON object on standard output.
 
-use crate::answer::Format;
+use crate::output::Format;
+use crate::question::flag;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde::Serialize;
-use shuffledp::{Error, Parameter};
+use shuffledp::Error;
+use std::error::Error as _;
 use std::process::ExitCode;
 
 /// Why there is no answer.
 #[derive(Debug, Serialize)]
 pub(crate) struct Failure {
     #[serde(skip_serializing_if = "Option::is_none")]
-    flag: Option<&'static str>,
+    flag: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,34 +28,37 @@ const NOT_COMPLETED: u8 = 1;
 
 impl Failure {
     /// A flag whose value is not what is allowed.
-    pub(crate) fn value(flag: &'static str, value: &str, allowed: &str) -> Self {
+    pub(crate) fn value(flag: &str, value: impl ToString, allowed: &str) -> Self {
+        let value = value.to_string();
         Self {
-            flag: Some(flag),
-            value: Some(value.to_owned()),
-            allowed: Some(allowed.to_owned()),
             message: format!("{flag} {value} is not {allowed}"),
-            code: BAD_INPUT,
+            value: Some(value),
+            allowed: Some(allowed.to_owned()),
+            ..Self::bad_input(Some(flag), String::new())
         }
     }
 
     /// A value outside what the library takes.
-    fn outside(flag: &'static str, value: String, allowed: String) -> Self {
+    fn outside(flag: &str, value: String, allowed: String) -> Self {
         Self {
-            flag: Some(flag),
             message: format!("{flag} {value} is outside {allowed}"),
             value: Some(value),
             allowed: Some(allowed),
-            code: BAD_INPUT,
+            ..Self::bad_input(Some(flag), String::new())
         }
     }
 
-    /// A combination of words that makes no sense.
-    pub(crate) fn words(flag: &'static str, message: impl Into<String>) -> Self {
+    /// A flag that makes no sense here.
+    pub(crate) fn flag(flag: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::bad_input(Some(&flag.into()), message.into())
+    }
+
+    fn bad_input(flag: Option<&str>, message: String) -> Self {
         Self {
-            flag: Some(flag),
+            flag: flag.map(str::to_owned),
             value: None,
             allowed: None,
-            message: message.into(),
+            message,
             code: BAD_INPUT,
         }
     }
@@ -60,11 +66,8 @@ impl Failure {
     /// Something that could not be completed.
     pub(crate) fn incomplete(message: impl Into<String>) -> Self {
         Self {
-            flag: None,
-            value: None,
-            allowed: None,
-            message: message.into(),
             code: NOT_COMPLETED,
+            ..Self::bad_input(None, message.into())
         }
     }
 
@@ -73,20 +76,13 @@ impl Failure {
         Self::incomplete(format!("the answer cannot be written: {error}"))
     }
 
-    /// The same with other words in its message.
-    pub(crate) fn saying(mut self, words: &str, others: &str) -> Self {
-        self.message = self.message.replacen(words, others, 1);
-        self
-    }
-
     /// The same about the flag that was typed, where its message is about the flag that this stands for.
-    pub(crate) fn about(mut self, flag: &str, typed: &'static str, text: &str) -> Self {
-        if self.flag == Some(flag) && self.value.is_some() {
+    pub(crate) fn about(mut self, stands_for: &str, typed: &str, text: &str) -> Self {
+        if self.flag.as_deref() == Some(stands_for) && self.value.is_some() {
             let value = self.value.replace(text.to_owned()).unwrap_or_default();
-            self.message =
-                self.message
-                    .replacen(&format!("{flag} {value}"), &format!("{typed} {text}"), 1);
-            self.flag = Some(typed);
+            let (old, new) = (format!("{stands_for} {value}"), format!("{typed} {text}"));
+            self.message = self.message.replacen(&old, &new, 1);
+            self.flag = Some(typed.to_owned());
         }
         self
     }
@@ -102,52 +98,37 @@ impl Failure {
     }
 }
 
-/// The flag that sets a parameter.
-fn flag(parameter: Parameter) -> Option<&'static str> {
-    Some(match parameter {
-        Parameter::Epsilon0 => "--epsilon0",
-        Parameter::Epsilon => "--epsilon",
-        Parameter::Delta => "--delta",
-        Parameter::Delta0 => "--delta0",
-        Parameter::Sigma => "--sigma",
-        Parameter::Users => "--users",
-        Parameter::Sample => "--sample",
-        Parameter::CheckIn => "--check-in",
-        Parameter::Colluding => "--colluding",
-        Parameter::Categories => "--k",
-        Parameter::Rounds => "--rounds",
-        Parameter::Accuracy => "--accuracy",
-        Parameter::Order => "--orders",
-        Parameter::Ratio | Parameter::Variation | Parameter::Cover | Parameter::Alpha => {
-            return None;
-        }
-    })
-}
-
+/// The library names parameters, the command line flags.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let message = error.to_string();
-        let parameter = error.parameter();
-        let flag = parameter.and_then(flag);
-        // The library names the quantity, the command line the flag.
-        let message = match (parameter, flag) {
-            (Some(parameter), Some(flag)) => message.replacen(&parameter.to_string(), flag, 1),
-            _ => message,
+        let Some(parameter) = error.parameter() else {
+            let randomizer = matches!(error, Error::UnknownRandomizer { .. });
+            let failure = Self::bad_input(randomizer.then_some("--randomizer"), message);
+            return match error {
+                Error::NotResolved { .. } | Error::Contradiction { .. } => Self {
+                    code: NOT_COMPLETED,
+                    ..failure
+                },
+                _ => failure,
+            };
         };
-        let code = match error {
-            Error::NotResolved { .. } | Error::Contradiction { .. } => NOT_COMPLETED,
-            _ => BAD_INPUT,
-        };
-        let (value, allowed) = match error {
-            Error::Domain { value, allowed, .. } => (Some(value.to_string()), Some(allowed)),
-            _ => (None, None),
-        };
-        Self {
-            flag,
-            value,
-            allowed,
-            message,
-            code,
+        let flag = flag(parameter);
+        match error {
+            Error::Domain { value, allowed, .. } => Self::outside(&flag, value, allowed),
+            Error::MissingParameter { randomizer, .. } => {
+                let meaning = parameter.meaning();
+                let message = format!("--randomizer {randomizer} needs {flag}, {meaning}");
+                Self::flag(flag, message)
+            }
+            Error::SurplusParameter { randomizer, .. } => {
+                let message = format!("{flag} is not for --randomizer {randomizer}");
+                Self::flag(flag, message)
+            }
+            _ => {
+                let message = message.replacen(&parameter.to_string(), &flag, 1);
+                Self::flag(flag, message)
+            }
         }
     }
 }
@@ -163,23 +144,12 @@ impl From<shuffledp::randomizers::Error> for Failure {
                 value,
                 allowed,
             } => {
-                let flag = match parameter {
-                    "epsilon0" => "--epsilon0",
-                    "delta0" => "--delta0",
-                    "sigma" => "--sigma",
-                    "dimension" => "--dimension",
-                    _ => "--k",
-                };
-                Self::outside(flag, value, allowed)
+                // Parameters of randomizers go by the names of their flags.
+                Self::outside(&format!("--{parameter}"), value, allowed)
             }
+            Error::NotRun { .. } => Self::flag("--randomizer", message),
             Error::NoRandomness(_) => Self::incomplete(message),
-            _ => Self {
-                flag: None,
-                value: None,
-                allowed: None,
-                message,
-                code: BAD_INPUT,
-            },
+            _ => Self::bad_input(None, message),
         }
     }
 }
@@ -208,7 +178,7 @@ impl From<shuffledp::learning::Error> for Failure {
                     "validation" => "--validation",
                     "delta" => "--delta",
                     // Of the model, for this data.
-                    _ => return Self::words("--model", format!("--model: {message}")),
+                    _ => return Self::flag("--model", format!("--model: {message}")),
                 };
                 Self::outside(flag, value, allowed)
             }
@@ -216,11 +186,10 @@ impl From<shuffledp::learning::Error> for Failure {
             | Error::Unreadable { .. }
             | Error::Packed { .. }
             | Error::Content { .. }
-            | Error::Examples { .. } => Self::words("--data", format!("--data: {message}")),
-            Error::Checkpoint { .. } => Self::words("--resume", format!("--resume: {message}")),
-            Error::NoLocalPrice { .. } => Self::words("--randomizer", message),
-            Error::Diverged => Self::words("--rate", format!("--rate: {message}")),
-            Error::Attendance(_) => Self::words("--check-in", message),
+            | Error::Examples { .. } => Self::flag("--data", format!("--data: {message}")),
+            Error::Checkpoint { .. } => Self::flag("--resume", format!("--resume: {message}")),
+            Error::Diverged => Self::flag("--rate", format!("--rate: {message}")),
+            Error::Attendance(_) => Self::flag("--check-in", message),
             _ => Self::incomplete(message),
         }
     }
@@ -231,7 +200,7 @@ impl From<shuffledp::protocol::audit::Error> for Failure {
         use shuffledp::protocol::audit::Error;
         match error {
             Error::Randomizer(error) => error.into(),
-            Error::Attendance(error) => Self::words("--check-in", error.to_string()),
+            Error::Attendance(error) => Self::flag("--check-in", error.to_string()),
             error => Self::incomplete(error.to_string()),
         }
     }
@@ -239,16 +208,29 @@ impl From<shuffledp::protocol::audit::Error> for Failure {
 
 impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Self {
-        // The first paragraph says what is wrong; usage and tips follow after an empty line.
-        let text = error.to_string();
-        let paragraph = text.split("\n\n").next().unwrap_or_default();
-        let sentence: Vec<&str> = paragraph.split_whitespace().collect();
-        Self {
-            flag: None,
-            value: None,
-            allowed: None,
-            message: sentence.join(" ").trim_start_matches("error: ").to_owned(),
-            code: BAD_INPUT,
+        let context = |kind: ContextKind| match error.get(kind) {
+            Some(ContextValue::String(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let typed = (
+            context(ContextKind::InvalidArg),
+            context(ContextKind::InvalidValue),
+        );
+        if let (ErrorKind::ValueValidation, (Some(argument), Some(value))) = (error.kind(), &typed)
+        {
+            let flag = argument.split_whitespace().next().unwrap_or_default();
+            let allowed = error.source().map_or(String::new(), ToString::to_string);
+            return Self::value(flag, value, &allowed);
         }
+        // The first paragraph says what is wrong, and paragraphs that begin with "tip:" what was meant; usage follows.
+        let text = error.to_string();
+        let sentences: Vec<String> = text
+            .split("\n\n")
+            .enumerate()
+            .filter(|(i, paragraph)| *i == 0 || paragraph.trim_start().starts_with("tip:"))
+            .map(|(_, paragraph)| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        let message = sentences.join("; ");
+        Self::bad_input(None, message.trim_start_matches("error: ").to_owned())
     }
 }

@@ -1,36 +1,28 @@
-//! The `shuffledp` command: asks the library, prints.
+//! The `shuffledp` command: arguments in, reports out. Every number comes from the library.
 
-mod answer;
-mod audit;
-mod calibration;
 mod column;
-mod comparison;
-mod curve;
-mod device;
-mod divergences;
+mod commands;
 mod failure;
 mod number;
+mod output;
 mod plot;
 mod progress;
-mod reproduce;
+mod question;
 mod series;
-mod simulate;
-mod train;
 mod values;
-mod words;
 
-use answer::Format;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use commands::{audit, calibrate, curve, epsilon, rdp, reproduce, simulate, train};
 use failure::Failure;
-use shuffledp::{Delta, Epsilon};
+use output::{Format, Report};
 use std::io::Write;
 use std::process::ExitCode;
-use words::Words;
 
 /// Privacy accounting in the shuffle model of differential privacy.
 ///
-/// Every answer is an upper bound (the guarantee) beside a lower bound (what no analysis can get below), each with its standing.
+/// Every answer is an upper bound (the guarantee) beside a lower bound (which no analysis can get below), each with
+/// its standing, and names the change that it is about.
 #[derive(Parser)]
 #[command(name = "shuffledp", version, max_term_width = 100)]
 struct Command {
@@ -42,25 +34,25 @@ struct Command {
 enum Ask {
     /// The central epsilon of shuffled rounds at a given delta
     #[command(after_help = "Example:\n  shuffledp epsilon --epsilon0 4 --users 1e6 --delta 1e-8")]
-    Epsilon(EpsilonArguments),
+    Epsilon(epsilon::EpsilonArguments),
     /// The central delta of shuffled rounds at a given epsilon
     #[command(after_help = "Example:\n  shuffledp delta --epsilon0 4 --users 1e6 --epsilon 0.05")]
-    Delta(DeltaArguments),
+    Delta(epsilon::DeltaArguments),
     /// Renyi divergences of shuffled rounds at given orders
     #[command(
         after_help = "Example:\n  shuffledp rdp --epsilon0 4 --users 1e4 --orders 2,4,8:64:8"
     )]
-    Rdp(RdpArguments),
+    Rdp(rdp::RdpArguments),
     /// Every published bound on the same rounds, beside ours
     #[command(
         after_help = "Example:\n  shuffledp compare --epsilon0 2 --users 1e6 --sample 1000 --rounds 1e4 --delta 1e-8"
     )]
-    Compare(EpsilonArguments),
+    Compare(epsilon::EpsilonArguments),
     /// The best value of one parameter that still meets a budget
     #[command(
         after_help = "Example:\n  shuffledp calibrate --users 1e5 --rounds 10 --target-epsilon 0.5 --delta 1e-6 --solve epsilon0"
     )]
-    Calibrate(CalibrateArguments),
+    Calibrate(calibrate::CalibrateArguments),
     /// Bounds over one parameter, as a series and as a picture
     #[command(
         after_help = "Example:\n  shuffledp curve --epsilon0 2 --users 1e6 --sample 1000 --delta 1e-8 --over rounds --from 1 --to 1e5 --log --bounds girgis,feldman-2021 --plot rounds.svg"
@@ -73,7 +65,7 @@ enum Ask {
     Reproduce(reproduce::ReproduceArguments),
     /// A collection from the records of a file: devices, shuffler and analyzer in one process
     Simulate(simulate::SimulateArguments),
-    /// Attacks the code that runs, and puts what it finds beside the bracket
+    /// Estimate epsilon by attacking the implementation, next to the proved bounds
     #[command(
         after_help = "Example:\n  shuffledp audit --randomizer krr --k 10 --epsilon0 1 --users 100\n\nThe exit code is 3 if the attack went beyond the upper bound."
     )]
@@ -91,76 +83,9 @@ enum Ask {
     },
 }
 
-#[derive(Args)]
-struct EpsilonArguments {
-    #[command(flatten)]
-    words: Words,
-    /// Central delta, in [1e-300, 1)
-    #[arg(
-        long,
-        value_name = "D",
-        allow_hyphen_values = true,
-        help_heading = "Question"
-    )]
-    delta: String,
-}
-
-#[derive(Args)]
-struct CalibrateArguments {
-    #[command(flatten)]
-    words: Words,
-    /// Central epsilon that may not be exceeded
-    #[arg(
-        long,
-        value_name = "E",
-        allow_hyphen_values = true,
-        help_heading = "Question"
-    )]
-    target_epsilon: String,
-    /// Central delta, in [1e-300, 1)
-    #[arg(
-        long,
-        value_name = "D",
-        allow_hyphen_values = true,
-        help_heading = "Question"
-    )]
-    delta: String,
-    /// What to solve for
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Question")]
-    solve: calibration::Solve,
-}
-
-#[derive(Args)]
-struct RdpArguments {
-    #[command(flatten)]
-    words: Words,
-    /// Orders above 1, such as 2,4,8:64 or 8:64:8 (from, to, step)
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "2,4,8,16,32,64,128,256",
-        allow_hyphen_values = true,
-        help_heading = "Question"
-    )]
-    orders: String,
-}
-
-#[derive(Args)]
-struct DeltaArguments {
-    #[command(flatten)]
-    words: Words,
-    /// Central epsilon, in [0, inf)
-    #[arg(
-        long,
-        value_name = "E",
-        allow_hyphen_values = true,
-        help_heading = "Question"
-    )]
-    epsilon: String,
-}
-
 fn main() -> ExitCode {
-    let command = match Command::try_parse() {
+    let matches = with_negative_numbers(Command::command()).try_get_matches();
+    let command = match matches.and_then(|matches| Command::from_arg_matches(&matches)) {
         Ok(command) => command,
         // Help and version are not errors: clap prints them on standard output and leaves with 0.
         Err(error) if !error.use_stderr() => error.exit(),
@@ -171,9 +96,9 @@ fn main() -> ExitCode {
     };
     let format = command.ask.format();
     match command.ask.answer() {
-        Ok((text, code)) => match std::io::stdout().write_all(text.as_bytes()) {
-            Ok(()) => code,
-            // Whoever reads has had enough: not an error.
+        Ok((text, code, after)) => match std::io::stdout().write_all(text.as_bytes()) {
+            Ok(()) => after.map_or(code, |failure| failure.report(Format::Table)),
+            // The reader has closed the pipe: not an error.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => code,
             Err(error) => Failure::unwritten(&error).report(Format::Table),
         },
@@ -181,86 +106,62 @@ fn main() -> ExitCode {
     }
 }
 
+/// Values such as -1 and -0.5..2 are values, not flags: the library refuses those that make no sense.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|argument| {
+            if argument.get_action().takes_values() && !argument.is_positional() {
+                argument.allow_hyphen_values(true)
+            } else {
+                argument
+            }
+        })
+        .mut_subcommands(with_negative_numbers)
+}
+
+/// Text for standard output, the exit code, and what failed afterwards.
+type Printed = (String, ExitCode, Option<Failure>);
+
 impl Ask {
     fn format(&self) -> Format {
         match self {
-            Self::Epsilon(arguments) | Self::Compare(arguments) => arguments.words.format,
-            Self::Rdp(arguments) => arguments.words.format,
-            Self::Delta(arguments) => arguments.words.format,
-            Self::Calibrate(arguments) => arguments.words.format,
-            Self::Curve(arguments) => arguments.words.format,
+            Self::Epsilon(arguments) | Self::Compare(arguments) => arguments.round.format,
+            Self::Rdp(arguments) => arguments.round.format,
+            Self::Delta(arguments) => arguments.round.format,
+            Self::Calibrate(arguments) => arguments.round.format,
+            Self::Curve(arguments) => arguments.round.format,
             Self::Simulate(arguments) => arguments.format(),
-            Self::Audit(arguments) => arguments.words.format,
+            Self::Audit(arguments) => arguments.round.format,
             Self::Train(arguments) => arguments.format,
             Self::Reproduce(_) | Self::Completions { .. } => Format::Table,
         }
     }
 
-    /// What to print, and the exit code.
-    fn answer(self) -> Result<(String, ExitCode), Failure> {
-        let text = match self {
-            Self::Epsilon(EpsilonArguments { words, delta }) => {
-                let delta = Delta::new(number::real("--delta", &delta)?)?;
-                let question = words.question()?;
-                let answer = words.account(&question)?.epsilon(delta)?;
-                let given = ("delta", delta.value());
-                answer::text(
-                    words.format,
-                    question,
-                    given,
-                    "epsilon",
-                    &answer,
-                    Epsilon::value,
-                )
+    fn answer(self) -> Result<Printed, Failure> {
+        let format = self.format();
+        let mut code = ExitCode::SUCCESS;
+        let report: Report = match self {
+            Self::Epsilon(arguments) => arguments.report()?,
+            Self::Delta(arguments) => arguments.report()?,
+            Self::Rdp(arguments) => arguments.report()?,
+            Self::Compare(arguments) => arguments.comparison()?,
+            Self::Calibrate(arguments) => arguments.report()?,
+            Self::Curve(arguments) => arguments.report()?,
+            Self::Simulate(arguments) => arguments.report()?,
+            Self::Audit(arguments) => {
+                let (report, verdict) = arguments.report()?;
+                code = verdict;
+                report
             }
-            Self::Delta(DeltaArguments { words, epsilon }) => {
-                let epsilon = Epsilon::new(number::real("--epsilon", &epsilon)?)?;
-                let question = words.question()?;
-                let answer = words.account(&question)?.delta(epsilon)?;
-                let given = ("epsilon", epsilon.value());
-                answer::text(
-                    words.format,
-                    question,
-                    given,
-                    "delta",
-                    &answer,
-                    Delta::value,
-                )
-            }
-            Self::Rdp(RdpArguments { words, orders }) => {
-                words.refuse_accuracy()?;
-                let orders = divergences::orders(&orders)?;
-                divergences::text(words.format, words.question()?, &orders)?
-            }
-            Self::Compare(EpsilonArguments { words, delta }) => {
-                let delta = Delta::new(number::real("--delta", &delta)?)?;
-                words.refuse_accuracy()?;
-                comparison::text(words.format, words.question()?, delta)?
-            }
-            Self::Calibrate(CalibrateArguments {
-                words,
-                target_epsilon,
-                delta,
-                solve,
-            }) => {
-                let target = number::real("--target-epsilon", &target_epsilon)?;
-                let target = Epsilon::new(target).map_err(|_| {
-                    Failure::value("--target-epsilon", &target_epsilon, "in [0, inf)")
-                })?;
-                let delta = Delta::new(number::real("--delta", &delta)?)?;
-                calibration::text(&words, solve, target, delta)?
-            }
-            Self::Curve(arguments) => arguments.text()?,
-            Self::Reproduce(arguments) => arguments.text()?,
-            Self::Simulate(arguments) => arguments.text()?,
-            Self::Train(arguments) => arguments.text()?,
-            Self::Audit(arguments) => return arguments.text(),
+            Self::Reproduce(arguments) => return Ok((arguments.text()?, code, None)),
+            Self::Train(arguments) => return Ok((arguments.text()?, code, None)),
             Self::Completions { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Command::command(), "shuffledp", &mut script);
-                String::from_utf8_lossy(&script).into_owned()
+                return Ok((String::from_utf8_lossy(&script).into_owned(), code, None));
             }
         };
-        Ok((text, ExitCode::SUCCESS))
+        let (text, after) = report.rendered(format);
+        Ok((text, code, after))
     }
 }

@@ -1,156 +1,109 @@
-//! Numbers in and out: what a person types, and digits that round to the safe side.
+//! Numbers as a person types them, each parsed once: on the way from the command line into a value.
 
-use crate::failure::Failure;
-use shuffledp::Side;
+use serde::{Deserialize, Serialize};
+use shuffledp::{RateSpec, plain};
+use std::fmt;
+use std::str::FromStr;
 
-/// Significant digits in a table.
-const DIGITS: usize = 6;
+/// What was typed is not what is allowed.
+#[derive(Debug)]
+pub(crate) struct NotAllowed(pub(crate) &'static str);
+
+impl fmt::Display for NotAllowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for NotAllowed {}
 
 /// A real number. NaN and infinities pass: the library refuses them by name.
-pub(crate) fn real(flag: &'static str, text: &str) -> Result<f64, Failure> {
-    text.trim()
-        .parse()
-        .map_err(|_| Failure::value(flag, text, "a number, such as 0.5 or 1e-6"))
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Real(pub(crate) f64);
+
+impl FromStr for Real {
+    type Err = NotAllowed;
+
+    fn from_str(text: &str) -> Result<Self, NotAllowed> {
+        let number = text.trim().parse();
+        number
+            .map(Self)
+            .map_err(|_| NotAllowed("a number, such as 0.5 or 1e-6"))
+    }
 }
 
-/// A whole number, also as 1e6 or 2.5e3.
-pub(crate) fn whole(flag: &'static str, text: &str) -> Result<u64, Failure> {
-    const LARGEST: f64 = 9_007_199_254_740_992.0;
-    let plain = text.trim().replace('_', "");
-    if let Ok(number) = plain.parse::<u64>() {
-        return Ok(number);
+impl fmt::Display for Real {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&plain(self.0))
     }
-    match plain.parse::<f64>() {
-        Ok(number) if (0.0..=LARGEST).contains(&number) && number.fract() == 0.0 => {
-            Ok(number as u64)
+}
+
+/// A whole number, also as 1e6 or 2.5e3 or 1_000_000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Count(pub(crate) u64);
+
+impl FromStr for Count {
+    type Err = NotAllowed;
+
+    fn from_str(text: &str) -> Result<Self, NotAllowed> {
+        const LARGEST: f64 = 9_007_199_254_740_992.0;
+        let plain = text.trim().replace('_', "");
+        if let Ok(number) = plain.parse::<u64>() {
+            return Ok(Self(number));
         }
-        _ => Err(Failure::value(
-            flag,
-            text,
-            "a whole number up to 2^53, such as 1000000 or 1e6",
-        )),
-    }
-}
-
-/// The ends of a range as a person types it.
-pub(crate) fn range(flag: &'static str, text: &str) -> Result<(f64, f64), Failure> {
-    let wrong = || {
-        Failure::value(
-            flag,
-            text,
-            "two numbers, the lower first and none beyond 1e300, such as 0..120",
-        )
-    };
-    let (low, high) = text.split_once("..").ok_or_else(wrong)?;
-    let (low, high) = (real(flag, low)?, real(flag, high)?);
-    if low < high && low.abs() <= 1e300 && high.abs() <= 1e300 {
-        Ok((low, high))
-    } else {
-        Err(wrong())
-    }
-}
-
-/// Six significant digits, rounded up for an upper bound and down for a lower one; `value` is not negative.
-pub(crate) fn rounded(value: f64, side: Side) -> String {
-    rounded_to(DIGITS, value, side)
-}
-
-/// The same with another number of digits.
-pub(crate) fn rounded_to(places: usize, value: f64, side: Side) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    if !value.is_finite() {
-        return value.to_string();
-    }
-    // Rust prints the exact decimal expansion; cutting it rounds down, and anything cut off rounds up.
-    let exact = format!("{value:.60e}");
-    let (mantissa, exponent) = exact.split_once('e').unwrap_or((&exact, "0"));
-    let mut exponent: i32 = exponent.parse().unwrap_or(0);
-    let digits = mantissa.replace('.', "");
-    let (kept, cut) = digits.split_at(places);
-    let mut kept: u64 = kept.parse().unwrap_or(0);
-    if side == Side::Upper && cut.contains(|digit| digit != '0') {
-        kept += 1;
-    }
-    if kept == 10u64.pow(places as u32) {
-        kept /= 10;
-        exponent += 1;
-    }
-    let kept = kept.to_string();
-    if (-5..0).contains(&exponent) {
-        format!("0.{}{kept}", "0".repeat((-exponent - 1) as usize))
-    } else if (0..places as i32 - 1).contains(&exponent) {
-        let (whole, fraction) = kept.split_at(exponent as usize + 1);
-        format!("{whole}.{fraction}")
-    } else {
-        let (first, rest) = kept.split_at(1);
-        format!("{first}.{rest}e{exponent}")
-    }
-}
-
-/// A number as a person would write it: 0.05, 4, 1e-8.
-pub(crate) fn plain(value: f64) -> String {
-    if value == 0.0 || (1e-4..1e7).contains(&value.abs()) {
-        format!("{value}")
-    } else {
-        format!("{value:e}")
-    }
-}
-
-/// 1000000 as 1,000,000.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{grouped, plain, rounded};
-    use shuffledp::Side::{Lower, Upper};
-
-    #[test]
-    fn printed_digits_never_cross_the_bound() {
-        assert_eq!(rounded(0.450_729_61, Upper), "0.450730");
-        assert_eq!(rounded(0.450_729_61, Lower), "0.450729");
-        assert_eq!(rounded(1.234_561e-9, Upper), "1.23457e-9");
-        assert_eq!(rounded(1.234_567e-9, Lower), "1.23456e-9");
-        assert_eq!(rounded(0.999_999_9, Upper), "1.00000");
-        assert_eq!(rounded(4.0, Upper), "4.00000");
-        assert_eq!(rounded(0.999_999_95, Lower), "0.999999");
-        assert_eq!(rounded(0.0, Lower), "0");
-        let mut x = 1.0e-300;
-        while x < 1e10 {
-            let (up, down): (f64, f64) = (
-                rounded(x, Upper).parse().unwrap(),
-                rounded(x, Lower).parse().unwrap(),
-            );
-            assert!(
-                down <= x && x <= up && up - down <= 1.1e-5 * x,
-                "{x}: {down} {up}"
-            );
-            x *= 1.234_567_891;
+        match plain.parse::<f64>() {
+            Ok(number) if (0.0..=LARGEST).contains(&number) && number.fract() == 0.0 => {
+                Ok(Self(number as u64))
+            }
+            _ => Err(NotAllowed(
+                "a whole number up to 2^53, such as 1000000 or 1e6",
+            )),
         }
     }
+}
 
-    #[test]
-    fn plain_numbers_are_short() {
-        assert_eq!(
-            [1.0, 0.05, 1e-8, 1e9].map(plain),
-            ["1", "0.05", "1e-8", "1e9"]
-        );
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
     }
+}
 
-    #[test]
-    fn thousands_are_grouped() {
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_000_000), "1,000,000");
+/// A lower and a higher number, such as 0..120.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Range(pub(crate) f64, pub(crate) f64);
+
+impl FromStr for Range {
+    type Err = NotAllowed;
+
+    fn from_str(text: &str) -> Result<Self, NotAllowed> {
+        let wrong =
+            || NotAllowed("two numbers, the lower first and none beyond 1e300, such as 0..120");
+        let (low, high) = text.split_once("..").ok_or_else(wrong)?;
+        let (Real(low), Real(high)) = (low.parse()?, high.parse()?);
+        if low < high && low.abs() <= 1e300 && high.abs() <= 1e300 {
+            Ok(Self(low, high))
+        } else {
+            Err(wrong())
+        }
+    }
+}
+
+/// A probability of taking part, or a range of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CheckIn(pub(crate) RateSpec);
+
+impl FromStr for CheckIn {
+    type Err = NotAllowed;
+
+    fn from_str(text: &str) -> Result<Self, NotAllowed> {
+        Ok(Self(match text.split_once("..") {
+            Some((lowest, highest)) => {
+                let (Real(lowest), Real(highest)) = (lowest.parse()?, highest.parse()?);
+                RateSpec::Range([lowest, highest])
+            }
+            None => RateSpec::One(text.parse::<Real>()?.0),
+        }))
     }
 }

@@ -99,6 +99,24 @@ pub(crate) enum Kind {
     Png,
 }
 
+/// Writes a picture, whole or not at all. Where it cannot, it says why, and the numbers are printed all the same.
+pub(crate) fn written(path: &Path, bytes: Result<Vec<u8>, Failure>) -> Option<Failure> {
+    let bytes = match bytes {
+        Ok(bytes) => bytes,
+        Err(failure) => return Some(failure),
+    };
+    let existed = path.exists();
+    let error = std::fs::write(path, bytes).err()?;
+    if !existed {
+        // Half a picture is of no use; if it cannot be removed either, the message says enough.
+        let _ = std::fs::remove_file(path);
+    }
+    let name = path.display();
+    Some(Failure::incomplete(format!(
+        "--plot {name} cannot be written: {error}"
+    )))
+}
+
 impl Kind {
     /// The kind that a path asks for.
     pub(crate) fn of(path: &Path) -> Result<Self, Failure> {
@@ -187,7 +205,7 @@ impl Picture {
             Kind::Svg => Ok(renumbered(&SvgBackend::default().render_scene(&scene)).into_bytes()),
             Kind::Png => PngBackend::new()
                 .render_scene(&scene)
-                .map_err(|error| Failure::words("--plot", format!("no picture: {error}"))),
+                .map_err(|error| Failure::flag("--plot", format!("no picture: {error}"))),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Several quantities over one: what a curve or a figure is made of, before it becomes a file or a picture.
 
-use crate::number::{plain, rounded_to};
-use shuffledp::{Side, Standing};
+use shuffledp::{Side, Standing, plain, rounded_to};
 
 /// Digits in a file.
 const DIGITS: usize = 8;

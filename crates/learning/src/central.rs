@@ -38,7 +38,10 @@ impl<'a> CentralSgd<'a> {
             let allowed = format!("[2, {most}], the number of examples");
             return Err(Error::parameter("batches", batches, allowed));
         }
-        let round = Round::new(Mechanism::random_allocation(sigma)?, batches)?;
+        let round = Round::new(
+            Mechanism::random_allocation_of_a_known_number(sigma)?,
+            batches,
+        )?;
         let d = gradients.model.parameters();
         Ok(Self {
             noise: GaussianVector::new(d, gradients.bound, sigma)?,

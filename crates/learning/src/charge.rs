@@ -3,22 +3,12 @@
 //! ```text
 //! shuffled   what the analyzer sees of a shuffled round                                   the accountant's price
 //! local      who sent what is seen, and one person may be called every time:
-//!            T rounds of ε₀-LDP                                                            Kairouz, Oh, Viswanath 2015, exact for randomized response
+//!            T rounds of the local guarantee                                              [`unshuffled`]
 //! nothing    training without protection
 //! ```
 
 use crate::error::Error;
-use shuffledp_accounting::bounds::kairouz_2015;
-use shuffledp_accounting::{Accountant, Bound, Delta, Epsilon, Mechanism, Round, Side, Standing};
-
-/// What has been spent, from both sides.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Spent {
-    /// The guarantee.
-    pub upper: Bound<Epsilon>,
-    /// What no analysis can get below.
-    pub lower: Bound<Epsilon>,
-}
+use shuffledp_accounting::{Accountant, Answer, Delta, Epsilon, Round, unshuffled};
 
 /// What one round is charged as.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,17 +30,17 @@ impl Charge {
         }
     }
 
-    /// The ε of what an accountant has recorded, of rounds of this kind only; none where nobody is protected.
-    pub(crate) fn epsilon(&self, spent: &Accountant, delta: Delta) -> Result<Option<Spent>, Error> {
-        match self {
-            Self::Shuffled(_) => {
-                let answer = spent.epsilon(delta)?;
-                let (upper, lower) = (answer.upper, answer.lower);
-                Ok(Some(Spent { upper, lower }))
-            }
-            Self::Local(round) => local(round.mechanism(), spent.rounds(), delta).map(Some),
-            Self::Nothing => Ok(None),
-        }
+    /// The ε of the rounds that an accountant has recorded, all of this kind; none where nobody is protected.
+    pub(crate) fn epsilon(
+        &self,
+        spent: &Accountant,
+        delta: Delta,
+    ) -> Result<Option<Answer<Epsilon>>, Error> {
+        Ok(match self {
+            Self::Shuffled(_) => Some(spent.epsilon(delta)?),
+            Self::Local(round) => Some(unshuffled(round.mechanism(), spent.rounds(), delta)?),
+            Self::Nothing => None,
+        })
     }
 
     /// Whether more such rounds would take the ε above a budget.
@@ -64,8 +54,8 @@ impl Charge {
         match self {
             Self::Shuffled(round) => Ok(spent.would_exceed(round, more, budget, delta)?),
             Self::Local(round) => {
-                let answer = local(round.mechanism(), spent.rounds() + more, delta)?;
-                Ok(answer.upper.value > budget)
+                let answer = unshuffled(round.mechanism(), spent.rounds() + more, delta)?;
+                Ok(answer.upper().get() > budget)
             }
             Self::Nothing => Ok(false),
         }
@@ -95,35 +85,4 @@ impl Charge {
         }
         Ok(low)
     }
-}
-
-/// The ε of a person who sends a report of their own every time, and is seen to.
-fn local(mechanism: &Mechanism, rounds: u64, delta: Delta) -> Result<Spent, Error> {
-    let epsilon0 = match mechanism {
-        Mechanism::Ldp(epsilon0) | Mechanism::BinaryResponse(epsilon0) => epsilon0.value(),
-        other => {
-            return Err(Error::NoLocalPrice {
-                mechanism: other.name(),
-            });
-        }
-    };
-    let total = match rounds {
-        0 => 0.0,
-        _ => kairouz_2015::epsilon(rounds, epsilon0, 0.0, delta.value())
-            .map_err(|unmet| Error::parameter("delta", delta.value(), unmet.to_string()))?,
-    };
-    let bound = |side| {
-        Ok::<_, Error>(Bound {
-            value: Epsilon::new(total)?,
-            side,
-            standing: Standing::Proved,
-            method: "kairouz-2015".into(),
-            attained_by: (side == Side::Lower)
-                .then(|| "binary randomized response in every round".into()),
-        })
-    };
-    Ok(Spent {
-        upper: bound(Side::Upper)?,
-        lower: bound(Side::Lower)?,
-    })
 }

@@ -8,6 +8,7 @@
 
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
+use shuffledp_accounting::VectorNorm;
 
 const LANES: usize = 8;
 
@@ -21,6 +22,16 @@ pub enum Norm {
     L2,
     /// The largest absolute value.
     LInf,
+}
+
+impl From<VectorNorm> for Norm {
+    fn from(norm: VectorNorm) -> Self {
+        match norm {
+            VectorNorm::L1 => Self::L1,
+            VectorNorm::L2 => Self::L2,
+            VectorNorm::LInf => Self::LInf,
+        }
+    }
 }
 
 impl Norm {

@@ -91,14 +91,6 @@ pub enum Error {
     /// A round that is not the one that runs: another mechanism, or other people.
     #[error("the round that is charged is not the one that runs")]
     OtherRound,
-    /// What its reports cost one person without a shuffler is not known here.
-    #[error(
-        "without a shuffler reports of {mechanism} have no price here: r-1, r-2, r-inf, priv-unit and laplace have"
-    )]
-    NoLocalPrice {
-        /// The randomizer.
-        mechanism: &'static str,
-    },
     /// A checkpoint that cannot be gone on from.
     #[error("the checkpoint is refused: {why}")]
     Checkpoint {

@@ -43,7 +43,7 @@ mod uniform;
 pub use algorithm::{Algorithm, Draws, Gathered, Key};
 pub use blocks::BlocksSgd;
 pub use central::CentralSgd;
-pub use charge::{Charge, Spent};
+pub use charge::Charge;
 pub use clip::Norm;
 pub use data::{Dataset, Examples, Shape};
 pub use error::Error;

@@ -3,11 +3,11 @@
 //! A round is charged when its gradient is used. What is stored ([`Training::to_json`]) is parameters, optimizer and ledger together: whoever goes on from it has spent exactly the rounds that its parameters have seen.
 
 use crate::algorithm::{Algorithm, Key};
-use crate::charge::{Charge, Spent};
+use crate::charge::Charge;
 use crate::error::Error;
 use crate::optimizer::{Optimizer, Rule, Schedule};
 use serde::{Deserialize, Serialize};
-use shuffledp_accounting::{Accountant, Delta, Epsilon};
+use shuffledp_accounting::{Accountant, Answer, Delta, Epsilon};
 
 /// How to learn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ impl Training {
     }
 
     /// The ε that rounds of this kind have spent so far; none where nobody is protected.
-    pub fn epsilon(&self, charge: &Charge, delta: Delta) -> Result<Option<Spent>, Error> {
+    pub fn epsilon(&self, charge: &Charge, delta: Delta) -> Result<Option<Answer<Epsilon>>, Error> {
         charge.epsilon(&self.accountant, delta)
     }
 

@@ -316,7 +316,7 @@ fn going_on_from_a_checkpoint_is_not_having_stopped() {
     accountant.compose(&round, 6).unwrap();
     let spent = through.epsilon(&charge, delta).unwrap().unwrap();
     let answer = accountant.epsilon(delta).unwrap();
-    assert_eq!((&spent.upper, &spent.lower), (&answer.upper, &answer.lower));
+    assert_eq!(spent, answer);
     // Parameters and ledger that do not go together are refused.
     let torn = through
         .to_json()
@@ -349,7 +349,7 @@ fn a_budget_is_asked_before_it_is_overrun() {
     let price = |rounds: u64| {
         let mut accountant = Accountant::new("blobs", 600).unwrap();
         accountant.compose(&round, rounds).unwrap();
-        accountant.epsilon(delta).unwrap().upper.value.value()
+        accountant.epsilon(delta).unwrap().upper().value()
     };
     let charge = Charge::Shuffled(round.clone());
     for target in [0.5, 1.0] {

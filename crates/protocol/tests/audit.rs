@@ -38,7 +38,7 @@ fn bracket(mechanism: &Mechanism, setting: &Setting) -> (f64, f64) {
         .unwrap()
         .epsilon(Delta::new(setting.delta).unwrap())
         .unwrap();
-    (answer.lower.value.value(), answer.upper.value.value())
+    (answer.lower().value(), answer.upper().value())
 }
 
 fn categories(k: u64) -> Vec<Pair<u64>> {

@@ -62,7 +62,7 @@ fn worst<R: Randomizer>(randomizer: &R, values: &[&R::Value], dropout: f64) -> V
     }
     let price = |epsilon| {
         let answer = account.delta(Epsilon::new(epsilon).unwrap()).unwrap();
-        answer.upper.value.value()
+        answer.upper().value()
     };
     largest.into_iter().zip(grid.map(price)).collect()
 }

@@ -37,11 +37,24 @@ macro_rules! either {
 impl BestOracle {
     /// Of `categories` values.
     pub fn new(categories: u64, epsilon0: f64) -> Result<Self, Error> {
-        if (categories as f64) < 3.0 * epsilon0.exp() + 2.0 {
+        if Self::is_kary(categories, epsilon0) {
             KaryResponse::new(categories, epsilon0).map(Self::Kary)
         } else {
             HadamardResponse::new(categories, epsilon0).map(Self::Hadamard)
         }
+    }
+
+    /// The name of the one that is better at ε₀, in the catalog.
+    pub fn name(categories: u64, epsilon0: f64) -> &'static str {
+        if Self::is_kary(categories, epsilon0) {
+            "krr"
+        } else {
+            "hadamard"
+        }
+    }
+
+    fn is_kary(categories: u64, epsilon0: f64) -> bool {
+        (categories as f64) < 3.0 * epsilon0.exp() + 2.0
     }
 }
 

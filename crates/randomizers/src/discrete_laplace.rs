@@ -7,13 +7,15 @@
 //!
 //! With k levels by name ([`DiscreteLaplace::new`]), or as Laplace noise on [0, 1] ([`DiscreteLaplace::fine`]) with 4097 levels, where rounding to a level adds nothing that can be noticed. The accountant is told of the integer mechanism at ε₀′ in both cases. A report is eight bytes.
 
+use crate::device::Device;
 use crate::domain;
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::noise;
 use crate::number::{Noise, Number, level, level_variance, over_levels};
 use crate::random::Random;
 use crate::wire;
-use shuffledp_accounting::Mechanism;
+use shuffledp_accounting::{Mechanism, RandomizerSpec};
 
 /// The unit of rates.
 const UNIT: u64 = 1 << 32;
@@ -64,6 +66,18 @@ impl GridLaplace {
     fn steps(&self) -> u64 {
         self.levels - 1
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
+    let randomizer = DiscreteLaplace::new(spec.k()?, spec.epsilon0()?)?;
+    Ok(Device::Number(Dynamic::of(randomizer)))
+}
+
+/// The device of Laplace noise on so fine a grid that it is as good as continuous.
+pub(crate) fn fine_device(spec: &RandomizerSpec) -> Result<Device, Error> {
+    let randomizer = DiscreteLaplace::fine(spec.epsilon0()?)?;
+    Ok(Device::Number(Dynamic::of(randomizer)))
 }
 
 impl Noise for GridLaplace {

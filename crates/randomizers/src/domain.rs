@@ -20,7 +20,7 @@ pub(crate) fn categories(value: u64) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Parameter {
-        parameter: "number of categories",
+        parameter: "k",
         value: value.to_string(),
         allowed: "[2, 2^32]".into(),
     })

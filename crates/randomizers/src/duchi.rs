@@ -7,12 +7,14 @@
 //! Rounding happens before the coin that protects, so its last bits do not matter to privacy.
 
 use crate::coin::{Coin, round_up};
+use crate::device::Device;
 use crate::domain;
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::number::{Noise, Number};
 use crate::random::Random;
 use crate::wire;
-use shuffledp_accounting::{Mechanism, ScalarKind};
+use shuffledp_accounting::{Mechanism, RandomizerSpec, ScalarKind};
 
 /// The one-bit mean.
 pub type Duchi = Number<Bit>;
@@ -41,6 +43,12 @@ impl Bit {
         let (p, q) = (self.truth.probability(), self.truth.complement());
         (bit as f64 - q) / (p - q)
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
+    let randomizer = Duchi::new(spec.epsilon0()?)?;
+    Ok(Device::Number(Dynamic::of(randomizer)))
 }
 
 impl Noise for Bit {

@@ -28,6 +28,14 @@ pub enum Error {
         /// What is allowed.
         allowed: String,
     },
+    /// A randomizer of the catalog that has no device.
+    #[error("{randomizer} can be priced but not run: {known} can")]
+    NotRun {
+        /// Its name.
+        randomizer: &'static str,
+        /// The names of those that can be run, in a sentence.
+        known: String,
+    },
     /// The accountant refused the mechanism.
     #[error(transparent)]
     Accounting(#[from] shuffledp_accounting::Error),

@@ -6,12 +6,14 @@
 //!
 //! ⌊X + 2¹⁶N⌋ is computed from X + 2¹⁶N, so whatever holds of continuous Gaussian noise with this σ on [0, 1] holds of the report: that is what the accountant is told. N is never a floating-point number. A report is eight bytes.
 
+use crate::device::Device;
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::noise;
 use crate::number::{Noise, Number, level, level_variance, over_levels};
 use crate::random::Random;
 use crate::wire;
-use shuffledp_accounting::{Domain, Mechanism};
+use shuffledp_accounting::{Domain, Mechanism, RandomizerSpec};
 
 /// Bits of a standard deviation.
 const BITS: u32 = 16;
@@ -41,6 +43,12 @@ impl Gaussian {
             levels: (2f64.powi(BITS as i32) / sigma * (1.0 - 1e-14)).floor() as u64,
         }))
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec) -> Result<Device, Error> {
+    let randomizer = Gaussian::new(spec.sigma()?)?;
+    Ok(Device::Number(Dynamic::of(randomizer)))
 }
 
 impl Noise for GridGaussian {

@@ -7,6 +7,8 @@
 //!
 //! ⌊X + 2¹⁶N⌋ is computed from X + 2¹⁶N, and X never leaves the ball ([`crate::levels`]), so whatever holds of continuous Gaussian noise with this σ on the ball holds of the report: that is what the accountant is told. N is never a floating-point number. Cutting to the grid moves a coordinate by less than g, always towards zero: 2⁻¹⁶ of the noise of one report, and below that of a mean of fewer than 2³² reports. Four bytes a coordinate.
 
+use crate::device::{Device, dimension};
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::levels::inside;
 use crate::noise;
@@ -14,7 +16,7 @@ use crate::random::Random;
 use crate::sphere::norm;
 use crate::vector::{Ball, Shape, VectorSum, Vectors};
 use crate::wire;
-use shuffledp_accounting::{Domain, Mechanism};
+use shuffledp_accounting::{Domain, Mechanism, RandomizerSpec};
 
 /// Bits of a standard deviation.
 const BITS: u32 = 16;
@@ -114,6 +116,12 @@ impl GaussianNoise {
         let cells = report.chunks_exact(WIDTH);
         Ok(cells.map(|at| f64::from(i32::from_le_bytes([at[0], at[1], at[2], at[3]])) + 0.5))
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
+    let randomizer = GaussianVector::new(dimension(spec), radius, spec.sigma()?)?;
+    Ok(Device::Vector(Dynamic::of(randomizer)))
 }
 
 impl Ball for GaussianNoise {

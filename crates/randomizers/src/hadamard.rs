@@ -10,14 +10,16 @@
 //! The last form is a Walsh–Hadamard transform of the counts of a block: k log k for all values together. p is rounded down.
 
 use crate::coin::{Coin, below};
+use crate::device::Device;
 use crate::domain;
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::estimate::{Counts, Estimate, towards_the_middle};
 use crate::random::Random;
 use crate::randomizer::Randomizer;
 use crate::vector::transform;
 use crate::wire;
-use shuffledp_accounting::{Mechanism, OracleKind};
+use shuffledp_accounting::{Mechanism, Oracle, OracleKind, RandomizerSpec};
 
 /// Hadamard response.
 #[derive(Clone, Debug)]
@@ -34,12 +36,8 @@ impl HadamardResponse {
     pub fn new(categories: u64, epsilon0: f64) -> Result<Self, Error> {
         domain::categories(categories)?;
         domain::epsilon0(epsilon0, 100.0)?;
-        let mechanism = Mechanism::oracle(OracleKind::HadamardResponse, categories, epsilon0)?;
-        let (blocks, size) = match &mechanism {
-            Mechanism::Oracle(oracle) => oracle.hadamard_blocks(),
-            // The constructor makes nothing else.
-            _ => (1, 2),
-        };
+        let oracle = Oracle::new(OracleKind::HadamardResponse, categories, epsilon0)?;
+        let (blocks, size) = oracle.hadamard_blocks();
         let half = (size / 2) as f64;
         let weight = half * epsilon0.exp();
         let rest = (blocks * size) as f64 - half;
@@ -47,7 +45,7 @@ impl HadamardResponse {
             categories,
             blocks,
             size,
-            mechanism,
+            mechanism: oracle.into(),
             inside: Coin::shy(weight, rest),
         })
     }
@@ -99,6 +97,12 @@ impl HadamardResponse {
         let seen = block_share * within + (1.0 - block_share) * outside;
         self.gain().powi(2) * seen - share
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
+    let randomizer = HadamardResponse::new(spec.k()?, spec.epsilon0()?)?;
+    Ok(Device::Category(Dynamic::of(randomizer)))
 }
 
 impl Randomizer for HadamardResponse {

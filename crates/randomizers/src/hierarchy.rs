@@ -50,7 +50,7 @@ impl Hierarchy {
             .map(|level| BestOracle::new(1 << level, epsilon0))
             .collect();
         Ok(Self {
-            mechanism: Mechanism::ldp(epsilon0)?,
+            mechanism: Mechanism::some_ldp(epsilon0)?,
             levels: levels?,
         })
     }

@@ -7,13 +7,15 @@
 //! Both are ε₀-LDP and the report says which was used, so the pair is. The accountant has no law of its own for the mixture and is told "any ε₀-LDP randomizer". A report is which of the two, and its report, in four bytes.
 
 use crate::coin::Coin;
+use crate::device::Device;
 use crate::duchi::{Bit, Duchi};
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::number::{Noise, Number};
 use crate::piecewise::{Cells, Piecewise};
 use crate::random::Random;
 use crate::wire;
-use shuffledp_accounting::Mechanism;
+use shuffledp_accounting::{Mechanism, RandomizerSpec};
 
 /// Up to this ε₀ the bit alone is better.
 const QUIET: f64 = 0.61;
@@ -44,11 +46,17 @@ impl Hybrid {
             None
         };
         Ok(Self(Either {
-            mechanism: Mechanism::ldp(epsilon0)?,
+            mechanism: Mechanism::some_ldp(epsilon0)?,
             bit: Duchi::new(epsilon0)?.0,
             cell,
         }))
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
+    let randomizer = Hybrid::new(spec.epsilon0()?)?;
+    Ok(Device::Number(Dynamic::of(randomizer)))
 }
 
 impl Noise for Either {

@@ -3,12 +3,14 @@
 //! A report is the value, in as few bytes as hold k. f̂ = (c/n − q)/(p − q) with p = E/(E+k−1), q = (1−p)/(k−1).
 
 use crate::coin::{Coin, below};
+use crate::device::Device;
 use crate::domain;
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::frequency::{Frequency, Support};
 use crate::random::Random;
 use crate::wire;
-use shuffledp_accounting::Mechanism;
+use shuffledp_accounting::{Mechanism, RandomizerSpec};
 
 /// k-ary randomized response.
 pub type KaryResponse = Frequency<Kary>;
@@ -34,6 +36,12 @@ impl KaryResponse {
             truth: Coin::shy(e, categories as f64 - 1.0),
         }))
     }
+}
+
+/// The device of a description; without a number of categories, of two.
+pub(crate) fn device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
+    let randomizer = KaryResponse::new(spec.k.unwrap_or(2), spec.epsilon0()?)?;
+    Ok(Device::Category(Dynamic::of(randomizer)))
 }
 
 impl Support for Kary {

@@ -7,6 +7,8 @@
 //!
 //! Levels of two vectors are at most 2K apart in l₁ ([`crate::levels`]), so no report is more than e^{2Kt/2⁴⁸} ≤ e^ε₀ times as likely for one as for the other: ε₀-LDP without any rounding. The accountant has no law of its own for it and is told "any ε₀-LDP randomizer". The noise has no bias; cutting to the grid moves a coordinate by less than r/2²⁰, always towards zero. Eight bytes a coordinate.
 
+use crate::device::{Device, dimension};
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::levels::inside;
 use crate::noise;
@@ -15,7 +17,7 @@ use crate::random::Random;
 use crate::signs::Measured;
 use crate::vector::{Ball, Shape, Vectors};
 use crate::wire;
-use shuffledp_accounting::Mechanism;
+use shuffledp_accounting::{Mechanism, RandomizerSpec};
 
 /// K.
 const LEVELS: u64 = 1 << 20;
@@ -65,7 +67,7 @@ impl LaplaceVector {
         }
         Ok(Self(LaplaceNoise {
             shape,
-            mechanism: Mechanism::ldp(epsilon0)?,
+            mechanism: Mechanism::some_ldp(epsilon0)?,
             scale: LEVELS as f64 / radius * (1.0 - 1e-12),
             // Powers of two: nothing is rounded but this.
             rate: (epsilon0 * (UNIT / (2 * LEVELS)) as f64).floor() as u64,
@@ -100,6 +102,12 @@ impl LaplaceNoise {
         let size = |(noisy, level): (i64, i64)| noisy.abs_diff(level) as f64 - less(noisy);
         Some(pairs.map(size).sum())
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
+    let randomizer = LaplaceVector::new(dimension(spec), radius, spec.epsilon0()?)?;
+    Ok(Device::Vector(Dynamic::of(randomizer)))
 }
 
 impl Ball for LaplaceNoise {

@@ -21,10 +21,12 @@
 
 mod best_oracle;
 mod coin;
+mod device;
 mod discrete_gaussian;
 mod discrete_laplace;
 mod domain;
 mod duchi;
+mod dynamic;
 mod error;
 mod estimate;
 mod frequency;
@@ -57,9 +59,11 @@ mod wire;
 
 pub use best_oracle::BestOracle;
 pub use coin::{Coin, below};
+pub use device::{CategoryDevice, DIMENSION, Device, NumberDevice, VectorDevice};
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use duchi::Duchi;
+pub use dynamic::Dynamic;
 pub use error::Error;
 pub use estimate::{Counts, Estimate, Sum, towards_the_middle};
 pub use frequency::{Frequency, Support};

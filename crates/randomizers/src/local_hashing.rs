@@ -7,12 +7,14 @@
 //! A report is the 128-bit key of the function and the bucket. The function is SipHash-1-3 with that key, its 64 bits scaled to g buckets. Given the key a report is g-ary randomized response, so its ε₀ does not rest on the hash; what the *crowd* adds does: the accountant takes the functions for uniformly random ones.
 
 use crate::coin::{Coin, below};
+use crate::device::Device;
 use crate::domain;
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::frequency::{Frequency, Support};
 use crate::random::Random;
 use crate::wire;
-use shuffledp_accounting::{Mechanism, OracleKind};
+use shuffledp_accounting::{Mechanism, Oracle, OracleKind, RandomizerSpec};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 
@@ -34,19 +36,15 @@ pub struct Hashing {
 impl LocalHashing {
     /// Of `categories` values.
     pub fn new(categories: u64, epsilon0: f64) -> Result<Self, Error> {
-        let mechanism = Mechanism::oracle(OracleKind::LocalHashing, categories, epsilon0)?;
-        let buckets = match &mechanism {
-            Mechanism::Oracle(oracle) => oracle.hash_buckets(),
-            // The constructor makes nothing else.
-            _ => 2,
-        };
+        let oracle = Oracle::new(OracleKind::LocalHashing, categories, epsilon0)?;
+        let buckets = oracle.hash_buckets();
         domain::categories(categories)?;
         domain::epsilon0(epsilon0, 22.0)?;
         let e = epsilon0.exp();
         Ok(Self(Hashing {
             categories,
             buckets,
-            mechanism,
+            mechanism: oracle.into(),
             truth: Coin::shy(e, buckets as f64 - 1.0),
         }))
     }
@@ -75,6 +73,12 @@ impl Hashing {
         key.copy_from_slice(first);
         Ok((key, wire::get(rest, self.buckets)?))
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
+    let randomizer = LocalHashing::new(spec.k()?, spec.epsilon0()?)?;
+    Ok(Device::Category(Dynamic::of(randomizer)))
 }
 
 impl Support for Hashing {

@@ -10,11 +10,13 @@
 //! M = 2²⁴: three bytes, ε₀′ within 5e-7 of ε₀ while ε₀ is moderate. No probability is rounded at all.
 
 use crate::coin::below;
+use crate::device::Device;
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::number::{Noise, Number, level, over_levels};
 use crate::random::Random;
 use crate::wire;
-use shuffledp_accounting::{Mechanism, ScalarKind};
+use shuffledp_accounting::{Mechanism, RandomizerSpec, ScalarKind};
 
 /// M.
 const CELLS: u64 = 1 << 24;
@@ -71,6 +73,12 @@ impl Cells {
         let (slope, base) = self.line();
         (cell as f64 - base) / (slope * self.shifts() as f64)
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
+    let randomizer = Piecewise::new(spec.epsilon0()?)?;
+    Ok(Device::Number(Dynamic::of(randomizer)))
 }
 
 impl Noise for Cells {

@@ -54,7 +54,7 @@ impl Prefixes {
             });
         }
         Ok(Self {
-            mechanism: Mechanism::ldp(epsilon0)?,
+            mechanism: Mechanism::some_ldp(epsilon0)?,
             length,
             bucket: HadamardResponse::new(1 << BITS, epsilon0)?,
             whole: LocalHashing::new(1 << 32, epsilon0)?,

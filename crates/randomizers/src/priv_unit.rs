@@ -9,11 +9,13 @@
 //! The chance of keeping a seed outside the cap is rounded up. A cap has the same share of the 2¹²⁸ seeds for every value, but for what cannot be computed. The accountant has no law of its own for it and is told "any ε₀-LDP randomizer". A device tries 1/(q + (1−q)/E) seeds on average.
 
 use crate::coin::{Coin, round_up};
+use crate::device::{Device, dimension};
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::random::Random;
 use crate::sphere::{SEED, add_direction, direction, norm, seed, side, upright};
 use crate::vector::{Ball, Shape, Vectors};
-use shuffledp_accounting::Mechanism;
+use shuffledp_accounting::{Mechanism, RandomizerSpec};
 use shuffledp_numerics::special::{beta_share, ln_gamma};
 
 /// A direction that leans to the value.
@@ -92,13 +94,19 @@ impl PrivUnit {
         let threshold = 0.5 * (low + high);
         Ok(Self(LeaningDirection {
             shape,
-            mechanism: Mechanism::ldp(epsilon0)?,
+            mechanism: Mechanism::some_ldp(epsilon0)?,
             threshold,
             // Kept with 1/E or a little more: refused at odds of at most E − 1 to 1.
             refuse: Coin::shy(epsilon0.exp_m1(), 1.0),
             cap: Cap::of(threshold, d),
         }))
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
+    let randomizer = PrivUnit::new(dimension(spec), radius, spec.epsilon0()?)?;
+    Ok(Device::Vector(Dynamic::of(randomizer)))
 }
 
 impl Ball for LeaningDirection {

@@ -7,8 +7,12 @@
 //!
 //! Signs are added up by j, and one transform of the sums reads the mean back. At opposite corners ±a e_i it is binary randomized response, and the accountant is told so. A report is 2j + bit.
 
+use crate::device::{Device, dimension};
+use crate::dynamic::Dynamic;
+use crate::error::Error;
 use crate::signs::{Measured, Signs};
 use crate::vector::{Vectors, transform};
+use shuffledp_accounting::RandomizerSpec;
 
 /// One coordinate of the transform, one bit.
 pub type R1 = Vectors<Signs<Transform>>;
@@ -16,6 +20,12 @@ pub type R1 = Vectors<Signs<Transform>>;
 /// The rows of the Hadamard transform.
 #[derive(Clone, Debug)]
 pub enum Transform {}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
+    let randomizer = R1::new(dimension(spec), radius, spec.epsilon0()?)?;
+    Ok(Device::Vector(Dynamic::of(randomizer)))
+}
 
 impl Measured for Transform {
     fn count(dimension: usize) -> usize {

@@ -8,13 +8,15 @@
 //! V does not depend on the value, and given V the bit is protected by binary randomized response: at opposite vectors it *is* that, and the accountant is told so. Privacy rests on the coin alone, not on the generator of V.
 
 use crate::coin::{Coin, round_up};
+use crate::device::{Device, dimension};
 use crate::domain;
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::random::Random;
 use crate::sphere::{SEED, norm, quick_direction, seed, side, upright};
 use crate::vector::{Ball, Shape, Vectors};
 use crate::wire;
-use shuffledp_accounting::Mechanism;
+use shuffledp_accounting::{Mechanism, RandomizerSpec};
 use shuffledp_numerics::special::ln_gamma;
 
 /// A direction and a bit.
@@ -68,6 +70,12 @@ impl SignedDirection {
         let kept = round_up(upright(size, self.shape.radius), random) == self.truth.toss(random);
         (seed, above == kept)
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
+    let randomizer = R2::new(dimension(spec), radius, spec.epsilon0()?)?;
+    Ok(Device::Vector(Dynamic::of(randomizer)))
 }
 
 impl Ball for SignedDirection {

@@ -7,8 +7,12 @@
 //!
 //! The coordinate is rounded to a bit without bias and the bit goes through binary randomized response: at opposite corners of the cube it *is* that, and the accountant is told so. A report is 2j + bit.
 
+use crate::device::{Device, dimension};
+use crate::dynamic::Dynamic;
+use crate::error::Error;
 use crate::signs::{Measured, Signs};
 use crate::vector::Vectors;
+use shuffledp_accounting::RandomizerSpec;
 
 /// One coordinate, one bit.
 pub type RInf = Vectors<Signs<Coordinates>>;
@@ -16,6 +20,12 @@ pub type RInf = Vectors<Signs<Coordinates>>;
 /// The coordinates themselves.
 #[derive(Clone, Debug)]
 pub enum Coordinates {}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
+    let randomizer = RInf::new(dimension(spec), radius, spec.epsilon0()?)?;
+    Ok(Device::Vector(Dynamic::of(randomizer)))
+}
 
 impl Measured for Coordinates {
     fn count(dimension: usize) -> usize {

@@ -17,6 +17,20 @@ pub trait Random: sealed::Sealed {
 
     /// As many bytes as fit.
     fn fill(&mut self, bytes: &mut [u8]);
+
+    /// Which generator it is, for randomizers whose type is known only when the program runs.
+    #[doc(hidden)]
+    fn source(&mut self) -> Source<'_>;
+}
+
+/// One of the two generators.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Source<'a> {
+    /// Randomness that protects people.
+    Secure(&'a mut Secure),
+    /// Randomness of a simulation.
+    Simulated(&'a mut Simulated),
 }
 
 /// Randomness that protects people.
@@ -72,6 +86,10 @@ impl<R: Random + ?Sized> Random for &mut R {
     fn fill(&mut self, bytes: &mut [u8]) {
         (**self).fill(bytes);
     }
+
+    fn source(&mut self) -> Source<'_> {
+        (**self).source()
+    }
 }
 
 impl Random for Secure {
@@ -83,6 +101,10 @@ impl Random for Secure {
     fn fill(&mut self, bytes: &mut [u8]) {
         self.0.fill_bytes(bytes);
     }
+
+    fn source(&mut self) -> Source<'_> {
+        Source::Secure(self)
+    }
 }
 
 impl Random for Simulated {
@@ -93,5 +115,9 @@ impl Random for Simulated {
 
     fn fill(&mut self, bytes: &mut [u8]) {
         self.0.fill_bytes(bytes);
+    }
+
+    fn source(&mut self) -> Source<'_> {
+        Source::Simulated(self)
     }
 }

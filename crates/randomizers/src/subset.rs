@@ -8,12 +8,14 @@
 //! p is rounded down. A report is the members in rising order.
 
 use crate::coin::{Coin, below};
+use crate::device::Device;
 use crate::domain;
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::frequency::{Frequency, Support};
 use crate::random::Random;
 use crate::wire;
-use shuffledp_accounting::{Mechanism, OracleKind};
+use shuffledp_accounting::{Mechanism, Oracle, OracleKind, RandomizerSpec};
 
 /// Subset selection.
 pub type SubsetSelection = Frequency<Subset>;
@@ -32,18 +34,14 @@ impl SubsetSelection {
     pub fn new(categories: u64, epsilon0: f64) -> Result<Self, Error> {
         domain::categories(categories)?;
         domain::epsilon0(epsilon0, 100.0)?;
-        let mechanism = Mechanism::oracle(OracleKind::SubsetSelection, categories, epsilon0)?;
-        let size = match &mechanism {
-            Mechanism::Oracle(oracle) => oracle.subset_size(),
-            // The constructor makes nothing else.
-            _ => 1,
-        };
+        let oracle = Oracle::new(OracleKind::SubsetSelection, categories, epsilon0)?;
+        let size = oracle.subset_size();
         let weight = size as f64 * epsilon0.exp();
         let outside = (categories - size) as f64;
         Ok(Self(Subset {
             categories,
             size,
-            mechanism,
+            mechanism: oracle.into(),
             inside: Coin::shy(weight, outside),
         }))
     }
@@ -64,6 +62,12 @@ impl Subset {
             Err(Error::report("members do not rise"))
         }
     }
+}
+
+/// The device of a description.
+pub(crate) fn device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
+    let randomizer = SubsetSelection::new(spec.k()?, spec.epsilon0()?)?;
+    Ok(Device::Category(Dynamic::of(randomizer)))
 }
 
 impl Support for Subset {

@@ -8,12 +8,14 @@
 //! ε₀ = ln p(1−q)/((1−p)q): a smaller p and a larger q are more private, and so they are rounded. A report is k bits, in whole bytes; bits beyond k are 0.
 
 use crate::coin::Coin;
+use crate::device::Device;
 use crate::domain;
+use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::frequency::{Frequency, Support};
 use crate::random::Random;
 use crate::wire;
-use shuffledp_accounting::{Mechanism, OracleKind};
+use shuffledp_accounting::{Mechanism, OracleKind, RandomizerSpec};
 
 /// A unary encoding.
 pub type UnaryEncoding = Frequency<Unary>;
@@ -74,6 +76,18 @@ impl Unary {
         }
         Ok(())
     }
+}
+
+/// The device of a description of the symmetric one.
+pub(crate) fn symmetric_device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
+    let randomizer = UnaryEncoding::symmetric(spec.k()?, spec.epsilon0()?)?;
+    Ok(Device::Category(Dynamic::of(randomizer)))
+}
+
+/// The device of a description of the optimized one.
+pub(crate) fn optimized_device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
+    let randomizer = UnaryEncoding::optimized(spec.k()?, spec.epsilon0()?)?;
+    Ok(Device::Category(Dynamic::of(randomizer)))
 }
 
 impl Support for Unary {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use shuffledp_accounting::{Channel, Delta, Mechanism, Round, account};
+use shuffledp_accounting::{Channel, Delta, Local, Mechanism, Round, account};
 use shuffledp_randomizers::{
     Counts, DiscreteGaussian, DiscreteLaplace, Duchi, Error, Estimate, Gaussian, GaussianVector,
     HadamardResponse, Hierarchy, Hybrid, KaryResponse, LaplaceVector, LocalHashing, Piecewise,
@@ -15,11 +15,8 @@ const DRAWS: usize = 1_000_000;
 
 /// The local guarantee that a mechanism was configured with.
 fn configured(mechanism: &Mechanism) -> f64 {
-    match mechanism {
-        Mechanism::KaryResponse(_, epsilon0) => epsilon0.value(),
-        Mechanism::Oracle(oracle) => oracle.epsilon0().value(),
-        Mechanism::Scalar(scalar) => scalar.epsilon0().value(),
-        Mechanism::BinaryResponse(epsilon0) | Mechanism::Ldp(epsilon0) => epsilon0.value(),
+    match mechanism.local() {
+        Local::Pure(epsilon0) => epsilon0.value(),
         other => panic!("{other:?}"),
     }
 }
@@ -184,9 +181,12 @@ fn priced_alike(mechanism: &Mechanism, rows: Vec<Vec<f64>>) {
         account(&round).unwrap().epsilon(delta).unwrap()
     };
     let named = price(mechanism.clone());
-    let listed = price(Mechanism::Matrix(Channel::new(rows).unwrap()));
-    for (a, b) in [(&named.upper, &listed.upper), (&named.lower, &listed.lower)] {
-        let (a, b) = (a.value.value(), b.value.value());
+    let listed = price(Mechanism::matrix(Channel::new(rows).unwrap()));
+    for (a, b) in [
+        (named.upper(), listed.upper()),
+        (named.lower(), listed.lower()),
+    ] {
+        let (a, b) = (a.value(), b.value());
         assert!(
             (a / b - 1.0).abs() < 1e-5,
             "{mechanism:?}: {a} by name, {b} by enumeration"
@@ -552,7 +552,7 @@ fn discrete_gaussian() {
         let randomizer = DiscreteGaussian::new(sigma, 1e-9).unwrap();
         means_are_unbiased(&randomizer, &[0.0, 0.6], 97);
         // The guarantee that the accountant is told, by a sum over the law itself.
-        let Mechanism::ApproximateLdp(epsilon0, delta0) = randomizer.mechanism() else {
+        let Local::Approximate(epsilon0, delta0) = randomizer.mechanism().local() else {
             panic!()
         };
         let at = |value: f64, z: i64| randomizer.probability(&value, &z.to_le_bytes()).unwrap();

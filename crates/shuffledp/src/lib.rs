@@ -7,7 +7,7 @@
 //!
 //! let round = Round::new(Mechanism::ldp(2.0)?, 100_000)?.check_in(0.1)?;
 //! let answer = account(&round)?.epsilon(Delta::new(1e-6)?)?;
-//! println!("between {} and {}", answer.lower.value.value(), answer.upper.value.value());
+//! println!("between {} and {}", answer.lower().value(), answer.upper().value());
 //! # Ok::<(), shuffledp::Error>(())
 //! ```
 

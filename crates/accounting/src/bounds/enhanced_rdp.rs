@@ -11,7 +11,7 @@
 
 use crate::atoms::Atoms;
 use crate::error::Error;
-use crate::mechanism::LocalEpsilon;
+use crate::local::LocalEpsilon;
 use crate::profile::{Direction, Profile};
 use crate::rdp::{Orders, RdpCurve};
 

@@ -16,7 +16,7 @@
 use super::{ln_1p_exp, ln_choose, ln_sum_exp};
 use crate::atoms::Atoms;
 use crate::error::Error;
-use crate::mechanism::{Categories, LocalEpsilon};
+use crate::local::{Categories, LocalEpsilon};
 use crate::profile::{Direction, Profile};
 use crate::rdp::{Orders, RdpCurve};
 use shuffledp_numerics::special::ln_gamma;

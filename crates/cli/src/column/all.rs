@@ -71,7 +71,7 @@ impl<'a> Columns<'a> {
     pub(crate) fn find(&self, flag: &'static str, name: &str) -> Result<usize, Failure> {
         if name == self.label {
             let message = format!("{flag} {name}: that is the label, which is not a number");
-            return Err(Failure::words(flag, message));
+            return Err(Failure::flag(flag, message));
         }
         let asked = Asked {
             column: flag,

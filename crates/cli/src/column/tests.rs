@@ -250,7 +250,7 @@ fn who_reads_may_stop() {
         let failure = texts(&data(name), "city", &mut |row, _| {
             rows = row;
             match row {
-                3 => Err(Failure::words("--input", "enough")),
+                3 => Err(Failure::flag("--input", "enough")),
                 _ => Ok(()),
             }
         });

@@ -1,0 +1,262 @@
+//! Several rounds: privacy loss distributions composed, pessimistic ones above and optimistic ones below.
+//!
+//! The upper bound composes the dominating laws of all rounds. The lower bound composes, for each kind of round, the
+//! law of one adversary, and keeps the best choice.
+
+use crate::account::Account;
+use crate::bound::{Answer, Bound, Numerics, Side, Standing};
+use crate::compose::{self, Composition, ln_gaussian_delta, ln_tail};
+use crate::error::Error;
+use crate::laws::{Attained, Want};
+use crate::pld::Company;
+use crate::profile::Direction;
+use crate::round::Round;
+
+/// How many adversaries are composed when there is one kind of round: each costs as much as the upper bound. With
+/// several kinds, the most promising of each.
+const MOST_ADVERSARIES: usize = 2;
+/// While losses look Gaussian, the adversary whose loss varies most is the best one, and others are left out whose
+/// standard deviation is below this part of it.
+const PROMISING: f64 = 0.9;
+/// Losses look Gaussian while their skewness, times the number of standard deviations of one round that its share
+/// of ε is, stays below this. Chosen where the best adversary was seen to change.
+const GAUSSIAN: f64 = 0.1;
+/// The smallest ln δ that any answer needs: ln 1e-300, with a margin of e^-44.
+pub(crate) const DEEPEST: f64 = -735.0;
+
+/// One way to attain a lower bound: for each kind of round, which adversary. With several kinds, the values that
+/// users hold may differ from kind to kind, as they may in a sequence of surveys.
+#[derive(Clone)]
+pub(crate) struct Strategy {
+    chosen: Vec<usize>,
+    direction: Direction,
+}
+
+impl Strategy {
+    /// The two datasets exchanged.
+    pub(crate) fn reversed(&self) -> Self {
+        Self {
+            chosen: self.chosen.clone(),
+            direction: match self.direction {
+                Direction::Forward => Direction::Reverse,
+                Direction::Reverse => Direction::Forward,
+            },
+        }
+    }
+}
+
+impl Account {
+    /// The largest value that a strategy attains, and which strategy; `trivial` where no lower bound is known.
+    ///
+    /// `deviations`: how many standard deviations of the composed loss the answer lies out.
+    pub(crate) fn best(
+        &self,
+        trivial: f64,
+        deviations: f64,
+        value: impl Fn(&Strategy) -> Result<f64, Error>,
+    ) -> Result<(f64, Option<Strategy>), Error> {
+        let (mut most, mut best) = (trivial, None);
+        for strategy in self.strategies(deviations) {
+            let value = value(&strategy)?;
+            if value > most || best.is_none() {
+                (most, best) = (value, Some(strategy));
+            }
+        }
+        Ok((most, best))
+    }
+
+    /// The composed rounds, δ(ε), and the tail at which what was cut off no longer shows in it.
+    pub(crate) fn deep_enough(&self, epsilon: f64) -> Result<(Composition, f64, f64), Error> {
+        let mut tail = ln_tail(ln_gaussian_delta(epsilon, self.variance()), self.total());
+        let mut upper = self.pessimistic(tail)?;
+        let mut most = upper.delta(epsilon);
+        // Beyond the largest loss there is nothing to see.
+        while upper.infinite() > 1e-3 * most && tail > DEEPEST && epsilon < upper.loss_limit() {
+            tail = (2.0 * tail).max(DEEPEST);
+            upper = self.pessimistic(tail)?;
+            most = upper.delta(epsilon);
+        }
+        Ok((upper, most, tail))
+    }
+
+    /// The rounds as they were described.
+    pub(crate) fn described(&self) -> Vec<(&Round, u64)> {
+        self.rounds
+            .iter()
+            .map(|(round, times)| (&round.round, *times))
+            .collect()
+    }
+
+    pub(crate) fn total(&self) -> f64 {
+        self.rounds.iter().map(|(_, times)| *times as f64).sum()
+    }
+
+    /// All rounds together, as each of them sees them.
+    fn company(&self) -> Company {
+        // With few users the leading order overstates what a bounded loss can vary by.
+        let variance: f64 = self
+            .rounds
+            .iter()
+            .map(|(round, times)| {
+                let profile = round.leading();
+                let most = profile.loss_deviation().min(profile.atoms().loss_limit());
+                *times as f64 * most * most
+            })
+            .sum();
+        Company {
+            rounds: self.total(),
+            deviation: (variance / self.total()).sqrt(),
+        }
+    }
+
+    pub(crate) fn variance(&self) -> f64 {
+        self.rounds
+            .iter()
+            .map(|(round, times)| *times as f64 * round.variance())
+            .sum()
+    }
+
+    pub(crate) fn pessimistic(&self, tail: f64) -> Result<Composition, Error> {
+        self.composed(Side::Upper, tail, |_| Want::Dominating)
+    }
+
+    pub(crate) fn optimistic(&self, strategy: &Strategy, tail: f64) -> Result<Composition, Error> {
+        self.composed(Side::Lower, tail, |kind| {
+            Want::Attained(strategy.chosen[kind], strategy.direction)
+        })
+    }
+
+    fn composed(
+        &self,
+        side: Side,
+        tail: f64,
+        want: impl Fn(usize) -> Want,
+    ) -> Result<Composition, Error> {
+        let mut composition = Composition::new(side);
+        for (kind, (round, times)) in self.rounds.iter().enumerate() {
+            // Of this round nothing is known from below. Leaving it out lowers the bound.
+            if side == Side::Lower && !round.attains() {
+                continue;
+            }
+            if let Some(pld) = round.pld(want(kind), self.accuracy, tail, self.company())? {
+                // Distributions come from this account, on the side asked for.
+                let _ = composition.add(&pld, *times);
+            }
+        }
+        Ok(composition)
+    }
+
+    /// Which adversaries to try: a few when there is one kind of round, else the most promising of each kind; both
+    /// directions where they differ; none where no round has a lower bound.
+    ///
+    /// `deviations`: how many standard deviations of the composed loss the answer lies out.
+    pub(crate) fn strategies(&self, deviations: f64) -> Vec<Strategy> {
+        if !self.rounds.is_empty() && !self.rounds.iter().any(|(round, _)| round.attains()) {
+            return Vec::new();
+        }
+        let choices: Vec<Vec<usize>> = match &self.rounds[..] {
+            [(round, _)] => {
+                let promising = |index: usize| {
+                    let profile = &round.attained[index].profile;
+                    let best = round.attained[0].profile.loss_deviation();
+                    profile.loss_deviation() >= PROMISING * best
+                        || deviations / self.total().sqrt() * profile.skewness() > GAUSSIAN
+                };
+                (0..round.attained.len().min(MOST_ADVERSARIES))
+                    .filter(|&index| promising(index))
+                    .map(|index| vec![index])
+                    .collect()
+            }
+            rounds => vec![vec![0; rounds.len()]],
+        };
+        let mut all = Vec::new();
+        for chosen in choices {
+            let symmetric =
+                self.rounds.iter().zip(&chosen).all(|((round, _), &index)| {
+                    round.attained[index].profile.atoms().is_symmetric()
+                });
+            // Laws of many atoms are expensive: only the direction whose losses have the heavier right tail.
+            let leaning = match (&self.rounds[..], &chosen[..]) {
+                ([(round, _)], &[index]) => round.attained[index].profile.leaning(),
+                _ => None,
+            };
+            let directions: &[Direction] = match leaning {
+                _ if symmetric => &[Direction::Forward],
+                Some(Direction::Forward) => &[Direction::Forward],
+                Some(Direction::Reverse) => &[Direction::Reverse],
+                None => &[Direction::Forward, Direction::Reverse],
+            };
+            for &direction in directions {
+                all.push(Strategy {
+                    chosen: chosen.clone(),
+                    direction,
+                });
+            }
+        }
+        all
+    }
+
+    pub(crate) fn numerics(&self, infinite_loss: f64, tail: f64) -> Result<Numerics, Error> {
+        let (mut step, mut points) = (f64::INFINITY, 0);
+        for (round, _) in &self.rounds {
+            if round.is_approximate() {
+                continue;
+            }
+            if let Some(pld) = round.pld(Want::Dominating, self.accuracy, tail, self.company())? {
+                step = step.min(pld.losses().step());
+                points = points.max(pld.losses().points());
+            }
+        }
+        Ok(Numerics::Lattice {
+            accuracy: self.accuracy,
+            step: if step.is_finite() { step } else { 0.0 },
+            points,
+            infinite_loss,
+            integral: compose::TARGET,
+            search: compose::TOLERANCE,
+        })
+    }
+
+    pub(crate) fn answer<T: Copy>(
+        &self,
+        upper: T,
+        lower: T,
+        best: Option<Strategy>,
+        other: Option<&'static str>,
+        numerics: Numerics,
+    ) -> Answer<T> {
+        let names: Vec<&str> = self
+            .rounds
+            .iter()
+            .map(|(round, _)| round.dominating_name)
+            .collect();
+        let attained: Vec<&Attained> = match &best {
+            Some(strategy) => self
+                .rounds
+                .iter()
+                .zip(&strategy.chosen)
+                .filter(|((round, _), _)| round.attains())
+                .map(|((round, _), &index)| &round.attained[index])
+                .collect(),
+            None => Vec::new(),
+        };
+        let join = |parts: Vec<&str>, by: &str| {
+            let mut parts = parts;
+            parts.dedup();
+            parts.join(by)
+        };
+        let certified = Standing::Certified;
+        let method = format!("{}/{}", other.unwrap_or("pld"), join(names, "+"));
+        let lower = match &best {
+            None => Bound::none(lower, certified),
+            Some(_) => {
+                let names = attained.iter().map(|a| a.name.as_str()).collect();
+                let words = attained.iter().map(|a| a.words.as_str()).collect();
+                let method = format!("pld/{}", join(names, "+"));
+                Bound::lower(lower, certified, method, join(words, "; "))
+            }
+        };
+        let upper = Bound::upper(upper, certified, method);
+        Answer::new(self.relation(), upper, lower, numerics)
+    }
+}

@@ -1,0 +1,158 @@
+//! Any ε₀-LDP randomizer, the same for all users: Theorem S above, randomized response below.
+//!
+//! Upper: [`Atoms::ldp`], which dominates the shuffle of *every* ε₀-LDP randomizer that all users run
+//! (`atoms.proof.md`, section 4). Lower: the larger of binary and 3-ary randomized response: in χ² terms within
+//! (E+2)/(E+1) ≤ 4/3 of Theorem S, so that the two bounds are never more than a sixth apart in ε.
+//!
+//! A randomizer of which only ε₀ is known has the same upper bound. The lower bound is another randomizer's then,
+//! and is not claimed.
+
+use super::response::{first_value, third_value};
+use super::{Adversary, Family, Local, Mechanism};
+use crate::atoms::Atoms;
+use crate::catalog::{Entry, Input, VectorNorm};
+use crate::cells::Fineness;
+use crate::error::{Error, Parameter};
+use crate::local::{Categories, LocalEpsilon};
+use crate::spec::RandomizerSpec;
+
+/// Any ε₀-LDP randomizer, or one of which nothing else is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct AnyLdp {
+    epsilon0: LocalEpsilon,
+    /// Whether it stands for the whole class: a lower bound attained by one member is a bound for the class.
+    class: bool,
+}
+
+pub(crate) const ENTRIES: &[Entry] = &[Entry {
+    name: "ldp",
+    title: "Any epsilon0-LDP randomizer",
+    needs: &[Parameter::Epsilon0],
+    takes: &[],
+    pairs_are_alike: true,
+    input: |_| Input::Anything,
+    mechanism: |spec| Mechanism::ldp(spec.epsilon0()?),
+    phrase: |_| "any epsilon0-LDP randomizer".to_owned(),
+}];
+
+/// Randomizers that are run and have no law of their own here.
+pub(crate) const SOME_ENTRIES: &[Entry] = &[
+    some(
+        "some-ldp",
+        "One epsilon0-LDP randomizer of which nothing else is known: no lower bound",
+        |_| Input::Anything,
+        &[],
+        |_| "some epsilon0-LDP randomizer".to_owned(),
+    ),
+    some(
+        "hybrid",
+        "Duchi's bit or the piecewise mechanism, by a coin",
+        |_| Input::Number,
+        &[],
+        |_| "the hybrid mean mechanism".to_owned(),
+    ),
+    some(
+        "hierarchy",
+        "One level of a hierarchical histogram, for quantiles",
+        |_| Input::Number,
+        &[],
+        |_| "a hierarchical histogram".to_owned(),
+    ),
+    some(
+        "prefixes",
+        "A prefix of a word, for heavy hitters",
+        |_| Input::Text,
+        &[],
+        |_| "prefixes of words".to_owned(),
+    ),
+    some(
+        "priv-unit",
+        "A direction that leans to a vector of bounded l2 norm",
+        |_| Input::Vector(VectorNorm::L2),
+        &[Parameter::Dimension],
+        |_| "PrivUnit on vectors".to_owned(),
+    ),
+];
+
+const fn some(
+    name: &'static str,
+    title: &'static str,
+    input: fn(&RandomizerSpec) -> Input,
+    takes: &'static [Parameter],
+    phrase: fn(&RandomizerSpec) -> String,
+) -> Entry {
+    Entry {
+        name,
+        title,
+        needs: &[Parameter::Epsilon0],
+        takes,
+        pairs_are_alike: true,
+        input,
+        mechanism: |spec| Mechanism::some_ldp(spec.epsilon0()?),
+        phrase,
+    }
+}
+
+impl AnyLdp {
+    pub(super) fn any(epsilon0: f64) -> Result<Self, Error> {
+        let epsilon0 = LocalEpsilon::new(epsilon0)?;
+        Ok(Self {
+            epsilon0,
+            class: true,
+        })
+    }
+
+    pub(super) fn some(epsilon0: f64) -> Result<Self, Error> {
+        let epsilon0 = LocalEpsilon::new(epsilon0)?;
+        Ok(Self {
+            epsilon0,
+            class: false,
+        })
+    }
+}
+
+impl Family for AnyLdp {
+    fn name(&self) -> &'static str {
+        "ldp"
+    }
+
+    fn local(&self) -> Local {
+        Local::Pure(self.epsilon0)
+    }
+
+    fn blankets(&self, _: Fineness) -> Result<Vec<Atoms>, Error> {
+        Ok(vec![Atoms::ldp(self.epsilon0)?])
+    }
+
+    fn adversaries(&self, _: Fineness) -> Result<Vec<Adversary>, Error> {
+        adversaries(self.epsilon0)
+    }
+
+    fn attains(&self) -> bool {
+        self.class
+    }
+
+    fn includes_binary_response(&self) -> bool {
+        self.class
+    }
+
+    fn spec(&self) -> RandomizerSpec {
+        let entry = if self.class {
+            &ENTRIES[0]
+        } else {
+            &SOME_ENTRIES[0]
+        };
+        RandomizerSpec {
+            epsilon0: Some(self.epsilon0.value()),
+            ..RandomizerSpec::of(entry)
+        }
+    }
+}
+
+/// Randomized response with three values and with two.
+pub(super) fn adversaries(epsilon0: LocalEpsilon) -> Result<Vec<Adversary>, Error> {
+    Ok(vec![
+        third_value(Categories::THREE, epsilon0)?,
+        first_value(Categories::TWO, epsilon0)?,
+    ])
+}

@@ -1,0 +1,370 @@
+//! What each user runs on their own value, one family of randomizers a file.
+//!
+//! A mechanism is asked, never matched on outside this folder: its local guarantee, the laws that dominate a
+//! shuffled round of it, the datasets that attain a lower bound, its neighboring relation. A new family is a file
+//! here that implements [`Family`], one variant of [`Kind`], and one line in [`Kind::family`].
+
+mod any_ldp;
+mod approximate_ldp;
+mod discrete_gaussian;
+mod gaussian;
+mod matrix;
+mod oracle;
+mod random_allocation;
+mod ratio;
+mod response;
+mod scalar;
+
+use any_ldp::AnyLdp;
+use approximate_ldp::ApproximateLdp;
+pub use discrete_gaussian::DiscreteGaussian;
+use gaussian::Gaussian;
+use matrix::Matrix;
+pub use oracle::{Oracle, OracleKind};
+use random_allocation::RandomAllocation;
+use ratio::Ratio;
+use response::Response;
+use scalar::Scalar;
+pub use scalar::ScalarKind;
+
+pub(crate) use any_ldp::{ENTRIES as ANY_LDP, SOME_ENTRIES as SOME_LDP};
+pub(crate) use approximate_ldp::ENTRIES as APPROXIMATE_LDP;
+pub(crate) use discrete_gaussian::ENTRIES as DISCRETE_GAUSSIAN;
+pub(crate) use gaussian::ENTRIES as GAUSSIAN;
+pub(crate) use matrix::ENTRIES as MATRIX;
+pub(crate) use oracle::ENTRIES as ORACLES;
+pub(crate) use random_allocation::ENTRIES as RANDOM_ALLOCATION;
+pub(crate) use ratio::ENTRIES as RATIO;
+pub(crate) use response::{BIT_ENTRIES as ONE_BIT_VECTORS, ENTRIES as RESPONSES};
+pub(crate) use scalar::ENTRIES as SCALARS;
+
+use crate::atoms::Atoms;
+use crate::cells::Fineness;
+use crate::channel::Channel;
+use crate::error::{Error, Parameter};
+use crate::local::{Categories, Domain, LocalDelta, LocalEpsilon, RatioSummary, Sigma};
+use crate::rdp::RdpCurve;
+use crate::relation::Relation;
+use crate::round::Round;
+use crate::spec::RandomizerSpec;
+
+/// What one report guarantees on its own, before any shuffling.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Local {
+    /// ε₀-LDP.
+    Pure(LocalEpsilon),
+    /// (ε₀, δ₀)-LDP.
+    Approximate(LocalEpsilon, LocalDelta),
+    /// Gaussian noise: 1/σ-GDP, so (ε₀, δ₀)-LDP for every δ₀.
+    Gaussian(Sigma),
+    /// Nothing is said of it.
+    Unknown,
+}
+
+/// A mechanism on a pair of datasets, whose divergence is a lower bound.
+#[derive(Clone, Debug)]
+pub(crate) struct Adversary {
+    /// The law of one user's contribution on these datasets.
+    pub(crate) atoms: Atoms,
+    /// Short name, for `method`.
+    pub(crate) name: String,
+    /// In words, for `attained_by`.
+    pub(crate) words: String,
+}
+
+/// Rényi curves of one round that are known without a finite law.
+pub(crate) struct KnownCurves {
+    /// Each dominates.
+    pub(crate) upper: Vec<RdpCurve>,
+    pub(crate) upper_name: &'static str,
+    /// Each is attained: the curve, its name, and the datasets in words.
+    pub(crate) lower: Vec<(RdpCurve, String, String)>,
+}
+
+/// What a family of randomizers can be asked.
+pub(crate) trait Family {
+    /// The name of its law: part of `method`.
+    fn name(&self) -> &'static str;
+
+    /// What one report guarantees on its own.
+    fn local(&self) -> Local;
+
+    /// Laws that together dominate a shuffled round, whatever the other users hold; none where only the local
+    /// guarantee is known, and it is approximate.
+    fn blankets(&self, fineness: Fineness) -> Result<Vec<Atoms>, Error>;
+
+    /// Datasets to try; each alone gives a valid lower bound.
+    fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error>;
+
+    /// The randomizer as it is written in a file.
+    fn spec(&self) -> RandomizerSpec;
+
+    /// Whether the adversaries are of this very randomizer. Where it is known by its local guarantee alone, they
+    /// are of another one with the same guarantee, and nothing can be said from below.
+    fn attains(&self) -> bool {
+        true
+    }
+
+    /// Which two datasets are compared.
+    fn relation(&self) -> Relation {
+        Relation::Replace
+    }
+
+    /// Whether there are users who take part and may collude.
+    fn has_users(&self) -> bool {
+        true
+    }
+
+    /// Whether bounds are known when a report may depend on earlier reports of the same round.
+    fn covers_adaptivity(&self) -> bool {
+        matches!(self.local(), Local::Pure(_) | Local::Approximate(..))
+    }
+
+    /// k of k-ary randomized response, about which there are theorems of its own.
+    fn categories(&self) -> Option<Categories> {
+        None
+    }
+
+    /// Whether binary randomized response is one of the randomizers that the mechanism stands for.
+    fn includes_binary_response(&self) -> bool {
+        self.categories() == Some(Categories::TWO)
+    }
+
+    /// Rényi curves of a round that need no finite law.
+    fn known_curves(&self, _round: &Round) -> Option<KnownCurves> {
+        None
+    }
+}
+
+/// The local randomizer, one and the same for all users.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mechanism(Kind);
+
+/// Which family it is of. Private, so that nobody outside can match on it.
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    /// Any ε₀-LDP randomizer, or one of which only that is known.
+    AnyLdp(AnyLdp),
+    /// Binary or k-ary randomized response.
+    Response(Response),
+    /// Any randomizer with a summary of its likelihood ratios.
+    Ratio(Ratio),
+    /// A finite channel.
+    Matrix(Matrix),
+    /// A frequency oracle.
+    Oracle(Oracle),
+    /// Any (ε₀, δ₀)-LDP randomizer, or one of which only that is known.
+    ApproximateLdp(ApproximateLdp),
+    /// A randomizer of one number.
+    Scalar(Scalar),
+    /// Gaussian noise.
+    Gaussian(Gaussian),
+    /// Of n steps of the Gaussian mechanism one, chosen at random, sees the record: not a shuffle, but the same
+    /// pair of distributions.
+    RandomAllocation(RandomAllocation),
+}
+
+impl Kind {
+    /// The family's answers: the one place where mechanisms are told apart.
+    fn family(&self) -> &dyn Family {
+        match self {
+            Self::AnyLdp(family) => family,
+            Self::Response(family) => family,
+            Self::Ratio(family) => family,
+            Self::Matrix(family) => family,
+            Self::Oracle(family) => family,
+            Self::ApproximateLdp(family) => family,
+            Self::Scalar(family) => family,
+            Self::Gaussian(family) => family,
+            Self::RandomAllocation(family) => family,
+        }
+    }
+}
+
+impl Mechanism {
+    /// Any ε₀-LDP randomizer, the same for all users: the upper bound holds for each of them, the lower bound is
+    /// attained by one of them.
+    ///
+    /// ```
+    /// use shuffledp_accounting::Mechanism;
+    /// assert!(Mechanism::ldp(1.0).is_ok());
+    /// assert_eq!(
+    ///     Mechanism::ldp(-1.0).unwrap_err().to_string(),
+    ///     "epsilon0 -1 is outside [1e-12, 100] (or exactly 0)"
+    /// );
+    /// ```
+    pub fn ldp(epsilon0: f64) -> Result<Self, Error> {
+        AnyLdp::any(epsilon0).map(Kind::AnyLdp).map(Self)
+    }
+
+    /// One particular randomizer of which only its ε₀ is known: the upper bound of [`Mechanism::ldp`], and no
+    /// lower bound.
+    pub fn some_ldp(epsilon0: f64) -> Result<Self, Error> {
+        AnyLdp::some(epsilon0).map(Kind::AnyLdp).map(Self)
+    }
+
+    /// Binary randomized response at ε₀.
+    pub fn binary_response(epsilon0: f64) -> Result<Self, Error> {
+        Response::binary(epsilon0).map(Kind::Response).map(Self)
+    }
+
+    /// k-ary randomized response at ε₀.
+    pub fn kary_response(k: u64, epsilon0: f64) -> Result<Self, Error> {
+        Response::kary(k, epsilon0).map(Kind::Response).map(Self)
+    }
+
+    /// A frequency oracle over k categories at ε₀.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Mechanism, OracleKind};
+    /// assert!(Mechanism::oracle(OracleKind::OptimizedUnary, 1_000_000, 2.0).is_ok());
+    /// ```
+    pub fn oracle(kind: OracleKind, k: u64, epsilon0: f64) -> Result<Self, Error> {
+        Oracle::new(kind, k, epsilon0).map(Kind::Oracle).map(Self)
+    }
+
+    /// Any (ε₀, δ₀)-LDP randomizer, the same for all users.
+    pub fn approximate_ldp(epsilon0: f64, delta0: f64) -> Result<Self, Error> {
+        ApproximateLdp::any(epsilon0, delta0)
+            .map(Kind::ApproximateLdp)
+            .map(Self)
+    }
+
+    /// One particular randomizer of which only its (ε₀, δ₀) is known: no lower bound.
+    pub fn some_approximate_ldp(epsilon0: f64, delta0: f64) -> Result<Self, Error> {
+        ApproximateLdp::some(epsilon0, delta0)
+            .map(Kind::ApproximateLdp)
+            .map(Self)
+    }
+
+    /// A randomizer of one number at ε₀.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Mechanism, ScalarKind};
+    /// assert!(Mechanism::scalar(ScalarKind::Laplace, 1.0).is_ok());
+    /// ```
+    pub fn scalar(kind: ScalarKind, epsilon0: f64) -> Result<Self, Error> {
+        Scalar::new(kind, LocalEpsilon::new(epsilon0)?)
+            .map(Kind::Scalar)
+            .map(Self)
+    }
+
+    /// Discrete Laplace noise at ε₀ on `levels` equally spaced values.
+    pub fn discrete_laplace(levels: u64, epsilon0: f64) -> Result<Self, Error> {
+        let kind = ScalarKind::DiscreteLaplace(Categories::new(levels)?);
+        Self::scalar(kind, epsilon0)
+    }
+
+    /// Gaussian noise of standard deviation σ, in the units of the domain.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Domain, Mechanism};
+    /// assert!(Mechanism::gaussian(1.0, Domain::Interval).is_ok());
+    /// assert_eq!(
+    ///     Mechanism::gaussian(0.2, Domain::Ball).unwrap_err().to_string(),
+    ///     "sigma 0.2 is outside [0.3, 2e6]"
+    /// );
+    /// ```
+    pub fn gaussian(sigma: f64, domain: Domain) -> Result<Self, Error> {
+        Gaussian::new(sigma, domain).map(Kind::Gaussian).map(Self)
+    }
+
+    /// Random allocation under a relation that it has.
+    fn allocation(sigma: f64, relation: Relation) -> Result<Self, Error> {
+        RandomAllocation::new(sigma, relation)
+            .map(Kind::RandomAllocation)
+            .map(Self)
+    }
+
+    /// 1-out-of-n random allocation of the Gaussian mechanism, σ in units of the sensitivity: a record is added
+    /// or removed.
+    pub fn random_allocation(sigma: f64) -> Result<Self, Error> {
+        Self::allocation(sigma, Relation::AddOrRemove)
+    }
+
+    /// The same where the number of records is public: a record is replaced by an empty one.
+    pub fn random_allocation_of_a_known_number(sigma: f64) -> Result<Self, Error> {
+        Self::allocation(sigma, Relation::ReplaceByNothing)
+    }
+
+    /// A finite channel: your own randomizer as a matrix.
+    pub fn matrix(channel: Channel) -> Self {
+        Self(Kind::Matrix(Matrix::new(channel)))
+    }
+
+    /// Any randomizer with this summary.
+    pub fn ratio(summary: RatioSummary) -> Self {
+        Self(Kind::Ratio(Ratio::new(summary)))
+    }
+
+    /// The name of its law, as it stands in `method`.
+    pub fn name(&self) -> &'static str {
+        self.0.family().name()
+    }
+
+    /// What one report guarantees on its own.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Local, Mechanism};
+    /// let Local::Pure(epsilon0) = Mechanism::kary_response(10, 3.0)?.local() else { panic!() };
+    /// assert_eq!(epsilon0.value(), 3.0);
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn local(&self) -> Local {
+        self.0.family().local()
+    }
+
+    /// Which two datasets its guarantee compares.
+    pub fn relation(&self) -> Relation {
+        self.0.family().relation()
+    }
+
+    /// Whether a lower bound is known for this very randomizer.
+    pub fn has_lower_bound(&self) -> bool {
+        self.0.family().attains()
+    }
+
+    pub(crate) fn blankets(&self, fineness: Fineness) -> Result<Vec<Atoms>, Error> {
+        self.0.family().blankets(fineness)
+    }
+
+    pub(crate) fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error> {
+        self.0.family().adversaries(fineness)
+    }
+
+    pub(crate) fn spec(&self) -> RandomizerSpec {
+        self.0.family().spec()
+    }
+
+    pub(crate) fn has_users(&self) -> bool {
+        self.0.family().has_users()
+    }
+
+    pub(crate) fn covers_adaptivity(&self) -> bool {
+        self.0.family().covers_adaptivity()
+    }
+
+    pub(crate) fn categories(&self) -> Option<Categories> {
+        self.0.family().categories()
+    }
+
+    pub(crate) fn includes_binary_response(&self) -> bool {
+        self.0.family().includes_binary_response()
+    }
+
+    pub(crate) fn known_curves(&self, round: &Round) -> Option<KnownCurves> {
+        self.0.family().known_curves(round)
+    }
+}
+
+impl From<Oracle> for Mechanism {
+    fn from(oracle: Oracle) -> Self {
+        Self(Kind::Oracle(oracle))
+    }
+}
+
+/// A value that must be there, in a spec that a catalog entry reads.
+fn needed<T>(spec: &RandomizerSpec, parameter: Parameter, value: Option<T>) -> Result<T, Error> {
+    value.ok_or_else(|| spec.missing(parameter))
+}

@@ -1,0 +1,109 @@
+//! 1-out-of-n random allocation of the Gaussian mechanism: of n steps one, chosen at random, sees the record.
+//!
+//! Not a shuffle: a trusted server adds the noise, as in central DP-SGD. But its pair of distributions is that of
+//! n shuffled Gaussian reports (Feldman, Shenfeld 2025), and there it is exact, so upper and lower bound meet. The
+//! relation is never replacement: replacing a record moves a step by twice the sensitivity.
+
+use super::gaussian::attained;
+use super::{Adversary, Family, KnownCurves, Local, Mechanism};
+use crate::atoms::Atoms;
+use crate::bounds::shuffle_gaussian::{self, Crowd};
+use crate::catalog::{Entry, Input};
+use crate::cells::Fineness;
+use crate::error::{Error, Parameter};
+use crate::gaussian::{pair, pair_above};
+use crate::local::Sigma;
+use crate::rdp::{Orders, RdpCurve};
+use crate::relation::Relation;
+use crate::round::Round;
+use crate::spec::RandomizerSpec;
+
+/// Random allocation, σ in units of the sensitivity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RandomAllocation {
+    sigma: Sigma,
+    relation: Relation,
+}
+
+pub(crate) const ENTRIES: &[Entry] = &[Entry {
+    name: "random-allocation",
+    title: "Central DP-SGD: one of N steps of the Gaussian mechanism, chosen at random, sees the record",
+    needs: &[Parameter::Sigma],
+    takes: &[Parameter::Relation],
+    pairs_are_alike: true,
+    input: |_| Input::Records,
+    mechanism: |spec| {
+        let relation = spec.relation.unwrap_or(Relation::AddOrRemove);
+        Mechanism::allocation(spec.sigma()?, relation)
+    },
+    phrase: |_| "the Gaussian mechanism".to_owned(),
+}];
+
+/// The datasets that attain the lower bound.
+const WORDS: &str = "a record that moves one step by the whole sensitivity";
+
+impl RandomAllocation {
+    pub(super) fn new(sigma: f64, relation: Relation) -> Result<Self, Error> {
+        if relation == Relation::Replace {
+            return Err(Error::NotThisRelation {
+                mechanism: "random-allocation",
+                relation,
+            });
+        }
+        Ok(Self {
+            sigma: Sigma::new(sigma)?,
+            relation,
+        })
+    }
+}
+
+impl Family for RandomAllocation {
+    fn name(&self) -> &'static str {
+        "random-allocation"
+    }
+
+    fn local(&self) -> Local {
+        Local::Unknown
+    }
+
+    fn relation(&self) -> Relation {
+        self.relation
+    }
+
+    fn has_users(&self) -> bool {
+        false
+    }
+
+    fn blankets(&self, fineness: Fineness) -> Result<Vec<Atoms>, Error> {
+        Ok(vec![pair_above(self.sigma.value(), fineness)?])
+    }
+
+    fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error> {
+        Ok(vec![Adversary {
+            atoms: pair(self.sigma.value(), fineness)?,
+            name: "gaussian-pair".into(),
+            words: WORDS.into(),
+        }])
+    }
+
+    fn known_curves(&self, round: &Round) -> Option<KnownCurves> {
+        let pair = shuffle_gaussian::pair(self.sigma.value(), Crowd::Everyone(round.users()));
+        // Known at integer orders, and rising: the next higher one is above it.
+        let orders = Orders::Reals(shuffle_gaussian::LARGEST as f64);
+        let above = RdpCurve::new(orders, move |order| pair.at(order.ceil()));
+        Some(KnownCurves {
+            upper: vec![above],
+            upper_name: "random-allocation",
+            lower: vec![attained(self.sigma.value(), round, WORDS)],
+        })
+    }
+
+    fn spec(&self) -> RandomizerSpec {
+        let added = self.relation == Relation::AddOrRemove;
+        RandomizerSpec {
+            sigma: Some(self.sigma.value()),
+            relation: (!added).then_some(self.relation),
+            ..RandomizerSpec::of(&ENTRIES[0])
+        }
+    }
+}

@@ -1,0 +1,529 @@
+//! A question in plain words, as flags, plan files, JSON and ledgers have it.
+//!
+//! [`RoundSpec`] is the one form that every door parses into, once: which randomizer with which parameters, how
+//! many users, who takes part, how many rounds. It is data and may be wrong; [`Round`] is what it becomes when it
+//! has been checked, and a round can always be turned back into its spec.
+//!
+//! ```
+//! use shuffledp_accounting::{Round, RoundSpec};
+//! let text = r#"{"randomizer": "krr", "k": 10, "epsilon0": 3.0, "users": 10000, "check_in": 0.01, "rounds": 5}"#;
+//! let spec: RoundSpec = serde_json::from_str(text)?;
+//! assert_eq!(spec.rounds, 5);
+//! let round = Round::try_from(&spec)?;
+//! assert_eq!(round.users(), 10_000);
+//! assert_eq!(
+//!     round.sentence(5),
+//!     "5 shuffled rounds, 10,000 users, 10-ary randomized response, epsilon0 = 3, \
+//!      each taking part with probability 0.01."
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::calibrate::Unknown;
+use crate::catalog::{self, Entry, Input};
+use crate::digits::{grouped, plain};
+use crate::error::{Error, Parameter};
+use crate::local::Domain;
+use crate::mechanism::Mechanism;
+use crate::participation::Participation;
+use crate::plan::Plan;
+use crate::relation::Relation;
+use crate::round::Round;
+use serde::{Deserialize, Serialize};
+
+/// A randomizer by name, with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RandomizerSpec {
+    pub(crate) entry: &'static Entry,
+    /// The local guarantee ε₀.
+    pub epsilon0: Option<f64>,
+    /// The local δ₀.
+    pub delta0: Option<f64>,
+    /// The standard deviation of Gaussian noise.
+    pub sigma: Option<f64>,
+    /// Where the values are that noise is added to.
+    pub domain: Option<Domain>,
+    /// The number of categories.
+    pub k: Option<u64>,
+    /// The number of coordinates of a vector; no guarantee depends on it.
+    pub dimension: Option<u64>,
+    /// The bound p on likelihood ratios, in a ratio summary.
+    pub p: Option<f64>,
+    /// The bound β on the total variation distance, in a ratio summary.
+    pub beta: Option<f64>,
+    /// The bound q on the cover by the other users, in a ratio summary.
+    pub q: Option<f64>,
+    /// The rows of a matrix.
+    pub rows: Option<Vec<Vec<f64>>>,
+    /// The neighboring relation, where a mechanism has several.
+    pub relation: Option<Relation>,
+}
+
+impl RandomizerSpec {
+    /// The randomizer of this name, without parameters.
+    ///
+    /// ```
+    /// use shuffledp_accounting::RandomizerSpec;
+    /// let mut spec = RandomizerSpec::new("krr")?;
+    /// assert_eq!(
+    ///     spec.mechanism().unwrap_err().to_string(),
+    ///     "krr needs k, the number of categories (at least 2)"
+    /// );
+    /// (spec.k, spec.epsilon0) = (Some(10), Some(3.0));
+    /// assert_eq!(spec.phrase(), "10-ary randomized response");
+    /// assert!(spec.mechanism().is_ok());
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn new(name: &str) -> Result<Self, Error> {
+        catalog::find(name).map(Self::of)
+    }
+
+    pub(crate) fn of(entry: &'static Entry) -> Self {
+        Self {
+            entry,
+            epsilon0: None,
+            delta0: None,
+            sigma: None,
+            domain: None,
+            k: None,
+            dimension: None,
+            p: None,
+            beta: None,
+            q: None,
+            rows: None,
+            relation: None,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.entry.name
+    }
+
+    /// Its entry in the catalog.
+    pub fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
+    /// What a person holds.
+    pub fn input(&self) -> Input {
+        (self.entry.input)(self)
+    }
+
+    /// The randomizer in a few words, as part of a sentence.
+    pub fn phrase(&self) -> String {
+        (self.entry.phrase)(self)
+    }
+
+    /// Whether every pair of values is as hard to tell apart as every other.
+    pub fn pairs_are_alike(&self) -> bool {
+        self.entry.pairs_are_alike
+    }
+
+    /// What the accountant prices: refused where a parameter is missing, too much, or outside its domain.
+    pub fn mechanism(&self) -> Result<Mechanism, Error> {
+        self.check()?;
+        (self.entry.mechanism)(self)
+    }
+
+    /// Parameters that are missing, or are not this randomizer's.
+    fn check(&self) -> Result<(), Error> {
+        let (needs, takes) = (self.entry.needs, self.entry.takes);
+        for &parameter in needs {
+            if !self.has(parameter) {
+                return Err(self.missing(parameter));
+            }
+        }
+        let surplus = Parameter::OF_RANDOMIZERS
+            .iter()
+            .find(|of| self.has(**of) && !needs.contains(of) && !takes.contains(of));
+        match surplus {
+            Some(&parameter) => Err(Error::SurplusParameter {
+                randomizer: self.name(),
+                parameter,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a parameter was given.
+    pub fn has(&self, parameter: Parameter) -> bool {
+        match parameter {
+            Parameter::Epsilon0 => self.epsilon0.is_some(),
+            Parameter::Delta0 => self.delta0.is_some(),
+            Parameter::Sigma => self.sigma.is_some(),
+            Parameter::Domain => self.domain.is_some(),
+            Parameter::Categories => self.k.is_some(),
+            Parameter::Dimension => self.dimension.is_some(),
+            Parameter::Ratio => self.p.is_some(),
+            Parameter::Variation => self.beta.is_some(),
+            Parameter::Cover => self.q.is_some(),
+            Parameter::Rows => self.rows.is_some(),
+            Parameter::Relation => self.relation.is_some(),
+            _ => false,
+        }
+    }
+
+    /// ε₀, where it must be there.
+    pub fn epsilon0(&self) -> Result<f64, Error> {
+        self.epsilon0
+            .ok_or_else(|| self.missing(Parameter::Epsilon0))
+    }
+
+    /// σ, where it must be there.
+    pub fn sigma(&self) -> Result<f64, Error> {
+        self.sigma.ok_or_else(|| self.missing(Parameter::Sigma))
+    }
+
+    /// δ₀, where it must be there.
+    pub fn delta0(&self) -> Result<f64, Error> {
+        self.delta0.ok_or_else(|| self.missing(Parameter::Delta0))
+    }
+
+    /// k, where it must be there.
+    pub fn k(&self) -> Result<u64, Error> {
+        self.k.ok_or_else(|| self.missing(Parameter::Categories))
+    }
+
+    /// The number of values in a phrase; none is written as the letter k.
+    pub(crate) fn many(&self) -> String {
+        self.k.map_or_else(|| "k".to_owned(), grouped)
+    }
+
+    pub(crate) fn missing(&self, parameter: Parameter) -> Error {
+        Error::MissingParameter {
+            randomizer: self.name(),
+            parameter,
+        }
+    }
+
+    /// The parameter that says how much noise there is, with its value, for a sentence.
+    fn amount(&self) -> Option<(Parameter, f64)> {
+        let epsilon0 = self.epsilon0.map(|value| (Parameter::Epsilon0, value));
+        epsilon0.or(self.sigma.map(|value| (Parameter::Sigma, value)))
+    }
+}
+
+/// A round in plain words: parsed from flags, TOML or JSON, and not yet checked.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "Fields", into = "Fields")]
+pub struct RoundSpec {
+    /// What each user runs.
+    pub randomizer: RandomizerSpec,
+    /// The number of users n.
+    pub users: Option<u64>,
+    /// m of the n users take part, drawn without replacement.
+    pub sample: Option<u64>,
+    /// Each user takes part with a probability in this range.
+    pub check_in: Option<RateSpec>,
+    /// A report may depend on earlier reports of the same round.
+    pub adaptive_within_round: bool,
+    /// The fraction of users who may collude with the analyzer.
+    pub colluding: f64,
+    /// How many such rounds there are.
+    pub rounds: u64,
+}
+
+/// One probability of taking part, or the range that everybody's own lies in.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum RateSpec {
+    /// The same for everybody.
+    One(f64),
+    /// From the lowest to the highest.
+    Range([f64; 2]),
+}
+
+impl RoundSpec {
+    /// One round of a randomizer in which everybody takes part; the number of users is still to be said.
+    pub fn new(randomizer: RandomizerSpec) -> Self {
+        Self {
+            randomizer,
+            users: None,
+            sample: None,
+            check_in: None,
+            adaptive_within_round: false,
+            colluding: 0.0,
+            rounds: 1,
+        }
+    }
+
+    /// A round that occurs `rounds` times, as it was described.
+    pub fn of(round: &Round, rounds: u64) -> Self {
+        let (mut sample, mut check_in) = (None, None);
+        match round.participation() {
+            Participation::Everyone => {}
+            Participation::Sample(size) => sample = Some(size),
+            Participation::CheckIn(rate) if rate.lowest() == rate.highest() => {
+                check_in = Some(RateSpec::One(rate.lowest()));
+            }
+            Participation::CheckIn(rate) => {
+                check_in = Some(RateSpec::Range([rate.lowest(), rate.highest()]));
+            }
+        }
+        Self {
+            randomizer: round.randomizer().clone(),
+            users: Some(round.users()),
+            sample,
+            check_in,
+            adaptive_within_round: round.is_adaptive_within_round(),
+            colluding: round.colluding_fraction(),
+            rounds,
+        }
+    }
+
+    /// The same with one of its numbers set.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{RandomizerSpec, RoundSpec, Unknown};
+    /// let spec = RoundSpec::new(RandomizerSpec::new("ldp")?).with(Unknown::Users, 1e6).with(Unknown::Epsilon0, 4.0);
+    /// assert_eq!(spec.users, Some(1_000_000));
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn with(&self, unknown: Unknown, value: f64) -> Self {
+        let mut spec = self.clone();
+        match unknown {
+            Unknown::Epsilon0 => spec.randomizer.epsilon0 = Some(value),
+            Unknown::Sigma => spec.randomizer.sigma = Some(value),
+            Unknown::CheckIn => spec.check_in = Some(RateSpec::One(value)),
+            Unknown::Rounds => spec.rounds = value as u64,
+            Unknown::Users => spec.users = Some(value as u64),
+        }
+        spec
+    }
+
+    /// Whether the number was given; one round is the default.
+    pub fn has(&self, unknown: Unknown) -> bool {
+        match unknown {
+            Unknown::Epsilon0 => self.randomizer.epsilon0.is_some(),
+            Unknown::Sigma => self.randomizer.sigma.is_some(),
+            Unknown::CheckIn => self.check_in.is_some(),
+            Unknown::Rounds => self.rounds != 1,
+            Unknown::Users => self.users.is_some(),
+        }
+    }
+
+    /// The round that it describes, and how often there is one.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        Plan::new(Round::try_from(self)?, self.rounds)
+    }
+
+    /// The rounds in a sentence. What a command searches for or varies is `open`, and stands as a letter.
+    pub fn sentence(&self, open: Option<Parameter>) -> String {
+        let many = |parameter: Parameter, letter: &str, number: Option<u64>| match number {
+            Some(number) if open != Some(parameter) => grouped(number),
+            _ => letter.to_owned(),
+        };
+        let users = many(Parameter::Users, "n", self.users);
+        let rounds = many(Parameter::Rounds, "T", Some(self.rounds));
+        let phrase = self.randomizer.phrase();
+        let amount = match self.randomizer.amount() {
+            Some((parameter, value)) if open != Some(parameter) => {
+                format!(", {} = {}", parameter.field(), plain(value))
+            }
+            _ => String::new(),
+        };
+        if self.randomizer.input() == Input::Records {
+            let passes = match rounds.as_str() {
+                "1" => "One pass".to_owned(),
+                many => format!("{many} passes"),
+            };
+            return format!(
+                "{passes} over {users} steps of {phrase}, one of which, chosen at random, \
+                 sees a record{amount}."
+            );
+        }
+        let rounds = match rounds.as_str() {
+            "1" => "One shuffled round".to_owned(),
+            many => format!("{many} shuffled rounds"),
+        };
+        let mut sentence = format!("{rounds}, {users} users, {phrase}{amount}");
+        if let Some(delta0) = self.randomizer.delta0 {
+            sentence += &format!(", delta0 = {}", plain(delta0));
+        }
+        if let Some(sample) = self.sample {
+            sentence += &format!(", {} of them sampled", grouped(sample));
+        }
+        if let Some(rate) = self.check_in {
+            let rate = match rate {
+                _ if open == Some(Parameter::CheckIn) => "g".to_owned(),
+                RateSpec::One(rate) => plain(rate),
+                RateSpec::Range([lowest, highest]) => {
+                    format!("{}..{}", plain(lowest), plain(highest))
+                }
+            };
+            sentence += &format!(", each taking part with probability {rate}");
+        }
+        if self.adaptive_within_round {
+            sentence += ", adaptive within the round";
+        }
+        if self.colluding != 0.0 {
+            sentence += &format!(", a fraction {} colluding", plain(self.colluding));
+        }
+        sentence + "."
+    }
+}
+
+impl TryFrom<&RoundSpec> for Round {
+    type Error = Error;
+
+    fn try_from(spec: &RoundSpec) -> Result<Self, Error> {
+        let users = spec.users.ok_or(Error::UsersMissing)?;
+        let mut round = Self::of(spec.randomizer.clone(), users)?;
+        if let Some(size) = spec.sample {
+            round = round.sample(size)?;
+        }
+        match spec.check_in {
+            None => {}
+            Some(RateSpec::One(rate)) => round = round.check_in(rate)?,
+            Some(RateSpec::Range([lowest, highest])) => {
+                round = round.check_in_between(lowest, highest)?;
+            }
+        }
+        if spec.adaptive_within_round {
+            round = round.adaptive_within_round()?;
+        }
+        round.colluding(spec.colluding)
+    }
+}
+
+/// The fields of a round in a file. The only place that knows how they are spelled there.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    #[serde(default = "any_ldp")]
+    randomizer: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    epsilon0: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delta0: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sigma: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    domain: Option<Domain>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "count"
+    )]
+    k: Option<u64>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "count"
+    )]
+    dimension: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    beta: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    q: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<Vec<f64>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    relation: Option<Relation>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "count"
+    )]
+    users: Option<u64>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "count"
+    )]
+    sample: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    check_in: Option<RateSpec>,
+    #[serde(default)]
+    adaptive_within_round: bool,
+    #[serde(default)]
+    colluding: f64,
+    /// `repeat` in plan files.
+    #[serde(default, alias = "repeat", deserialize_with = "count")]
+    rounds: Option<u64>,
+}
+
+fn any_ldp() -> String {
+    "ldp".to_owned()
+}
+
+/// A whole number, also as `1e6`, which TOML and JSON read as a float.
+fn count<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Number {
+        Whole(u64),
+        Real(f64),
+    }
+    const LARGEST: f64 = shuffledp_numerics::MAX_COUNT as f64;
+    let wrong = |text: String| {
+        serde::de::Error::custom(format!("{text} is not a whole number from 0 to 2^53"))
+    };
+    match Number::deserialize(deserializer) {
+        Ok(Number::Whole(number)) => Ok(Some(number)),
+        Ok(Number::Real(number)) if number.fract() == 0.0 && (0.0..=LARGEST).contains(&number) => {
+            Ok(Some(number as u64))
+        }
+        Ok(Number::Real(number)) => Err(wrong(plain(number))),
+        Err(_) => Err(wrong("this".to_owned())),
+    }
+}
+
+impl TryFrom<Fields> for RoundSpec {
+    type Error = Error;
+
+    fn try_from(fields: Fields) -> Result<Self, Error> {
+        let randomizer = RandomizerSpec {
+            epsilon0: fields.epsilon0,
+            delta0: fields.delta0,
+            sigma: fields.sigma,
+            domain: fields.domain,
+            k: fields.k,
+            dimension: fields.dimension,
+            p: fields.p,
+            beta: fields.beta,
+            q: fields.q,
+            rows: fields.rows,
+            relation: fields.relation,
+            ..RandomizerSpec::new(&fields.randomizer)?
+        };
+        Ok(Self {
+            randomizer,
+            users: fields.users,
+            sample: fields.sample,
+            check_in: fields.check_in,
+            adaptive_within_round: fields.adaptive_within_round,
+            colluding: fields.colluding,
+            rounds: fields.rounds.unwrap_or(1),
+        })
+    }
+}
+
+impl From<RoundSpec> for Fields {
+    fn from(spec: RoundSpec) -> Self {
+        let randomizer = spec.randomizer;
+        Self {
+            randomizer: randomizer.name().to_owned(),
+            epsilon0: randomizer.epsilon0,
+            delta0: randomizer.delta0,
+            sigma: randomizer.sigma,
+            domain: randomizer.domain,
+            k: randomizer.k,
+            dimension: randomizer.dimension,
+            p: randomizer.p,
+            beta: randomizer.beta,
+            q: randomizer.q,
+            rows: randomizer.rows,
+            relation: randomizer.relation,
+            users: spec.users,
+            sample: spec.sample,
+            check_in: spec.check_in,
+            adaptive_within_round: spec.adaptive_within_round,
+            colluding: spec.colluding,
+            rounds: Some(spec.rounds),
+        }
+    }
+}

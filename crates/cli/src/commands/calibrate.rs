@@ -1,0 +1,185 @@
+//! `shuffledp calibrate`: the best value of one number that still meets a budget.
+
+use crate::failure::Failure;
+use crate::number::Real;
+use crate::output::{Block, Grid, Report, fields};
+use crate::question::{RoundFlags, described, flag};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use shuffledp::{Calibration, Delta, Epsilon, Side, Unknown, calibrate, grouped, plain, rounded};
+
+#[derive(Args)]
+pub(crate) struct CalibrateArguments {
+    #[command(flatten)]
+    pub(crate) round: RoundFlags,
+    /// Central epsilon that may not be exceeded
+    #[arg(long, value_name = "E", help_heading = "Question")]
+    target_epsilon: Real,
+    /// Central delta, in [1e-300, 1)
+    #[arg(long, value_name = "D", help_heading = "Question")]
+    delta: Real,
+    /// What to solve for
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Question")]
+    solve: Solve,
+}
+
+/// What to solve for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Solve {
+    /// The largest local guarantee
+    Epsilon0,
+    /// The largest number of rounds
+    Rounds,
+    /// The smallest number of users
+    Users,
+    /// The largest probability of taking part
+    CheckIn,
+    /// The smallest standard deviation of Gaussian noise
+    Sigma,
+}
+
+impl Solve {
+    fn unknown(self) -> Unknown {
+        match self {
+            Self::Epsilon0 => Unknown::Epsilon0,
+            Self::Rounds => Unknown::Rounds,
+            Self::Users => Unknown::Users,
+            Self::CheckIn => Unknown::CheckIn,
+            Self::Sigma => Unknown::Sigma,
+        }
+    }
+
+    /// In which direction a value is better.
+    fn best(self) -> &'static str {
+        match self {
+            Self::Users | Self::Sigma => "least",
+            Self::Epsilon0 | Self::Rounds | Self::CheckIn => "largest",
+        }
+    }
+
+    /// The side to round a printed value to, so that it still meets the budget.
+    fn side(self) -> Side {
+        match self {
+            Self::Users | Self::Sigma => Side::Upper,
+            Self::Epsilon0 | Self::Rounds | Self::CheckIn => Side::Lower,
+        }
+    }
+
+    fn printed(self, value: f64) -> String {
+        if self.unknown().is_whole() {
+            grouped(value as u64)
+        } else {
+            rounded(value, self.side())
+        }
+    }
+}
+
+impl CalibrateArguments {
+    pub(crate) fn report(&self) -> Result<Report, Failure> {
+        self.round.refuse_accuracy()?;
+        let target = self.target_epsilon;
+        let target = Epsilon::new(target.0)
+            .map_err(|_| Failure::value("--target-epsilon", target, "in [0, inf)"))?;
+        let delta = Delta::new(self.delta.0)?;
+        let unknown = self.solve.unknown();
+        let spec = self.round.open(unknown, "what is to be solved for")?;
+        // A description that makes no sense at any value is refused as such; a sample must fit in.
+        let example = if unknown == Unknown::Users { 1e15 } else { 1.0 };
+        spec.with(unknown, example).plan()?;
+        let found = calibrate(unknown, target, delta, |value| {
+            spec.with(unknown, value).plan()
+        })?;
+        let solved = spec.with(unknown, found.value);
+        let relation = found.answer.relation();
+        let name = unknown.parameter().field();
+        let mut query = described(&spec);
+        query.remove(name);
+        let json = json!({
+            "query": query,
+            "target_epsilon": target.value(),
+            "delta": delta.value(),
+            "solve": name,
+            name: number(self.solve, found.value),
+            "at_best": number(self.solve, found.at_best),
+            "extreme": found.is_extreme,
+            "epsilon": {
+                "upper": found.answer.upper().value(),
+                "lower": found.answer.lower().value(),
+            },
+            "upper": found.answer.upper(),
+            "lower": found.answer.lower(),
+        });
+        let mut csv = Grid::new([
+            "solve",
+            "value",
+            "at_best",
+            "epsilon_upper",
+            "epsilon_lower",
+        ]);
+        csv.row([
+            name.to_owned(),
+            number(self.solve, found.value).to_string(),
+            number(self.solve, found.at_best).to_string(),
+            found.answer.upper().value().to_string(),
+            found.answer.lower().value().to_string(),
+        ]);
+        Ok(Report {
+            blocks: blocks(&solved.sentence(None), self.solve, target, delta, &found),
+            json: fields(json),
+            csv,
+            relation: Some(relation),
+            after: None,
+        })
+    }
+}
+
+/// A whole number where it is one.
+fn number(solve: Solve, value: f64) -> Value {
+    if solve.unknown().is_whole() {
+        json!(value as u64)
+    } else {
+        json!(value)
+    }
+}
+
+fn blocks(
+    sentence: &str,
+    solve: Solve,
+    target: Epsilon,
+    delta: Delta,
+    found: &Calibration,
+) -> Vec<Block> {
+    let flag = flag(solve.unknown().parameter());
+    // The library has already rounded it to where it still meets the budget.
+    let value = if solve.unknown().is_whole() {
+        solve.printed(found.value)
+    } else {
+        plain(found.value)
+    };
+    let (upper, lower) = (found.answer.upper(), found.answer.lower());
+    let (target, delta) = (plain(target.value()), plain(delta.value()));
+    let extreme = if found.is_extreme {
+        " (there is no other to ask for)"
+    } else {
+        ""
+    };
+    let at_best = if found.at_best == found.value {
+        "No analysis can allow more.".to_owned()
+    } else {
+        let at_best = solve.printed(found.at_best);
+        format!("No analysis can get further than {flag} {at_best}.")
+    };
+    vec![
+        Block::Paragraph(format!(
+            "The {} {flag} with epsilon at most {target} at delta = {delta}: {value}{extreme}",
+            solve.best(),
+        )),
+        Block::Line(format!(
+            "{sentence} There epsilon is at most {upper} ({}, {}), and at least {lower}, when {}.",
+            upper.standing(),
+            upper.method(),
+            found.answer.relation(),
+        )),
+        Block::Line(at_best),
+    ]
+}

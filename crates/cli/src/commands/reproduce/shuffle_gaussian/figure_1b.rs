@@ -1,0 +1,141 @@
+//! Figure 1b: a network learns from shuffled Gaussian reports; accuracy over the ε of different accounts of the same rounds.
+
+use super::{DELTA, USERS};
+use crate::commands::reproduce::learning::{
+    Line, School, charged, commands, over_epsilon, percent,
+};
+use crate::commands::reproduce::{Shown, converted, digits, epsilon, markdown};
+use crate::failure::Failure;
+use crate::plot::{Axis, Picture};
+use rayon::prelude::*;
+use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, theorem_3};
+use shuffledp::{Error, Standing};
+
+const RATE: f64 = 0.1;
+/// Noise in units of the largest change: a replacement moves a vector of norm C by 2C.
+const SIGMA: f64 = 2.5;
+/// The first of the printed rounds: a gradient of the network takes some 50 µs, and a round has 6,000.
+const RUN: &str = "--model cnn --algorithm check-in --check-in 0.1 --randomizer gaussian --sigma 5 --clip 0.01 --rate 10 --schedule constant --momentum 0 --rounds 400 --every 50 --fast --seed 1";
+const PRINTED_ROUNDS: u64 = 5540;
+
+/// What the accounts say of so many rounds.
+struct Price {
+    rounds: u64,
+    upper: f64,
+    lower: f64,
+}
+
+pub(super) fn figure_1b(school: &School) -> Result<Shown, Failure> {
+    let course = school.run(RUN)?;
+    let round = charged(&course)?;
+    let mut rounds: Vec<u64> = course.looks.iter().map(|look| look.0).collect();
+    rounds.push(PRINTED_ROUNDS);
+    let prices: Result<Vec<Price>, Error> = rounds
+        .par_iter()
+        .map(|&rounds| {
+            let answer = epsilon(&round, rounds as f64, DELTA)?;
+            Ok(Price {
+                rounds,
+                upper: answer.upper().value(),
+                lower: answer.lower().value(),
+            })
+        })
+        .collect();
+    let prices = prices?;
+    let theorem = theorem_3(SIGMA, USERS, RATE).capped(30.0);
+    let exact = pair(SIGMA, Crowd::CheckIn(USERS, RATE));
+    let by_theorem = |rounds: u64| converted(&theorem, rounds as f64, DELTA).ok();
+    let by_pair = |rounds: u64| converted(&exact, rounds as f64, DELTA).ok();
+    let certified = |value: fn(&Price) -> f64| {
+        let prices = &prices;
+        move |rounds: u64| {
+            prices
+                .iter()
+                .find(|price| price.rounds == rounds)
+                .map(value)
+        }
+    };
+    let looks = &course.looks;
+    let lines = [
+        Line::new(
+            "attained by an adversary",
+            Some(Standing::Certified),
+            looks,
+            certified(|price| price.lower),
+        ),
+        Line::new(
+            "the check-in pair, every order",
+            Some(Standing::Conjectured),
+            looks,
+            by_pair,
+        ),
+        Line::new(
+            "guaranteed for vectors",
+            Some(Standing::Certified),
+            looks,
+            certified(|price| price.upper),
+        ),
+        Line::new(
+            "Theorem 3, orders up to 30",
+            Some(Standing::Refuted),
+            looks,
+            by_theorem,
+        ),
+    ];
+    let show = |value: Option<f64>| value.map_or("-".to_owned(), digits);
+    let rows: Vec<Vec<String>> = prices
+        .iter()
+        .filter(|price| [50, 100, 200, 300, 400, PRINTED_ROUNDS].contains(&price.rounds))
+        .map(|price| {
+            let accuracy = looks.iter().find(|look| look.0 == price.rounds);
+            vec![
+                format!("{}", price.rounds),
+                accuracy.map_or("not run".to_owned(), |look| percent(look.1)),
+                digits(price.lower),
+                show(by_pair(price.rounds)),
+                digits(price.upper),
+                show(by_theorem(price.rounds)),
+            ]
+        })
+        .collect();
+    let table = markdown(
+        &[
+            "rounds",
+            "accuracy",
+            "attained (certified)",
+            "the pair as a guarantee (conjectured)",
+            "guaranteed (certified)",
+            "Theorem 3, orders up to 30 (refuted)",
+        ],
+        &rows,
+    );
+    let last = looks.last().copied().unwrap_or_default();
+    let (low, high) = prices
+        .last()
+        .map_or((f64::NAN, f64::NAN), |price| (price.lower, price.upper));
+    Ok(Shown {
+        picture: Picture {
+            title: "Figure 1b: accuracy over ε, by four accounts of the same rounds".to_owned(),
+            subtitle: "MNIST, n = 60,000, check-in 0.1, Gaussian noise of σ = 5 on gradients clipped to C, δ = 1/n".to_owned(),
+            x: Axis::log("ε at δ = 1/60000"),
+            y: Axis::linear("test accuracy"),
+            within: (0.0, 1.0),
+        },
+        sheet: over_epsilon(&lines, &[]),
+        settings: "n = 60,000 users with an MNIST picture each check in with probability 0.1, clip to C = 0.01 in l2 and add Gaussian noise of sigma = 5 in units of C, delta = 1/n, as in the paper. Not printed, and chosen here: the network (the one of shuffled-check-in's Table 3, 13,722 parameters, tanh), the rate (10, the best of 10, 20 and 40 in trials of 40 to 50 rounds; gradients are 0.01 long at most), no momentum. Reports are added where they are drawn (--fast): the sum has the same law.".to_owned(),
+        text: vec![
+            commands(&[RUN]),
+            table,
+            format!(
+                "Of the 5,540 printed rounds {} were run, once; accuracy is {} then, with most of the rounds still to come. The paper reaches 80 % with all of them, and prints no ε in its text.",
+                last.0,
+                percent(last.1)
+            ),
+            format!(
+                "The four accounts are about the same rounds. Theorem 3 as printed is refuted (it takes the rate where the share of check-ins is meant), and at orders up to 30, as the paper computes, it is far above everything else. The check-in version of the paper's own pair, exactly and with every order, is small, but one pair of datasets is no guarantee. For vectors the best certified guarantee goes through an approximate local guarantee and the clones, and is loose: at 5,540 rounds ε is between {} and {}, and the truth is open. All of this is at sensitivity 2C, which the replacement of a clipped vector needs.",
+                digits(low),
+                digits(high)
+            ),
+        ],
+    })
+}

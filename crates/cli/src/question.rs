@@ -1,0 +1,304 @@
+//! The flags that describe rounds, the same in every command, and the question that they are parsed into, once.
+
+use crate::failure::Failure;
+use crate::number::{CheckIn, Count, Real};
+use crate::output::Format;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
+use shuffledp::{
+    Account, Domain, Parameter, Plan, RandomizerSpec, Relation, RoundSpec, Unknown, account,
+    catalog,
+};
+use std::path::{Path, PathBuf};
+
+/// Where the values are that noise is added to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DomainName {
+    /// Numbers in [0, 1]
+    Interval,
+    /// Vectors of norm at most 1, of any dimension
+    Ball,
+}
+
+/// The names of the catalog, with their titles.
+fn randomizers() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(
+        catalog().map(|entry| PossibleValue::new(entry.name()).help(entry.title())),
+    )
+}
+
+/// What is run, by how many, and who takes part.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Mechanism")]
+pub(crate) struct RoundFlags {
+    /// Local randomizer
+    #[arg(long, value_name = "NAME", default_value = "ldp", value_parser = randomizers())]
+    randomizer: String,
+    /// Local guarantee: 0, or from 1e-12 to 100
+    #[arg(long, value_name = "E0")]
+    epsilon0: Option<Real>,
+    /// Local delta, for approx-ldp and discrete-gaussian
+    #[arg(long, value_name = "D0")]
+    delta0: Option<Real>,
+    /// A CSV file without a header, for matrix
+    #[arg(long, value_name = "CSV")]
+    file: Option<PathBuf>,
+    /// Standard deviation of the noise, for gaussian, discrete-gaussian and random-allocation
+    #[arg(long, value_name = "S")]
+    sigma: Option<Real>,
+    /// Values that gaussian or laplace noise is added to: numbers in [0, 1], which a replacement moves by up to 1,
+    /// or vectors of norm at most 1 in any dimension, by up to 2 [default: interval]
+    #[arg(long, value_enum, value_name = "WHERE")]
+    domain: Option<DomainName>,
+    /// Number of categories, for krr, sue, oue, subset, hadamard, olh and discrete-laplace
+    #[arg(long, value_name = "K")]
+    k: Option<Count>,
+    /// Number of coordinates of a vector: no guarantee depends on it [default: 8, where it is run]
+    #[arg(long, value_name = "D")]
+    dimension: Option<Count>,
+    /// Number of users n, at least 2 (1e6 is understood)
+    #[arg(long, value_name = "N")]
+    users: Option<Count>,
+    /// M of N users take part, drawn without replacement [default: everybody]
+    #[arg(long, value_name = "M")]
+    sample: Option<Count>,
+    /// Each user takes part with probability G, or with one of their own between LO and HI [default: everybody]
+    #[arg(long, value_name = "G|LO..HI")]
+    check_in: Option<CheckIn>,
+    /// Number of rounds (adaptive composition)
+    #[arg(long, value_name = "T", default_value = "1")]
+    rounds: Count,
+    /// A report may depend on earlier reports of the same round
+    #[arg(long)]
+    adaptive_within_round: bool,
+    /// Fraction of users who may collude with the analyzer: they do not count in n
+    #[arg(long, value_name = "F", default_value = "0")]
+    colluding: Real,
+    /// A TOML file of several kinds of rounds, instead of the flags above
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "randomizer", "epsilon0", "delta0", "file", "sigma", "domain", "k", "dimension", "users", "sample",
+            "check_in", "rounds", "adaptive_within_round", "colluding",
+        ]
+    )]
+    plan: Option<PathBuf>,
+    /// Relative accuracy of a composed epsilon, in [1e-7, 0.01] [default: 3.2e-5]
+    #[arg(long, value_name = "A", help_heading = "Output")]
+    accuracy: Option<Real>,
+    /// How to print the answer
+    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
+    pub(crate) format: Format,
+}
+
+/// The rounds that are asked about.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    pub(crate) plan: Plan,
+    /// The one kind of round, where it is one that flags describe.
+    spec: Option<RoundSpec>,
+}
+
+impl Question {
+    /// The question that a description asks.
+    pub(crate) fn of(spec: RoundSpec) -> Result<Self, Failure> {
+        Ok(Self {
+            plan: spec.plan()?,
+            spec: Some(spec),
+        })
+    }
+
+    /// The rounds in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        self.plan.sentence()
+    }
+
+    /// Which two datasets are compared.
+    pub(crate) fn relation(&self) -> Relation {
+        self.plan.relation()
+    }
+
+    /// The whole question as JSON: the fields of a round, or the list of a plan's rounds.
+    pub(crate) fn query(&self) -> Map<String, Value> {
+        match &self.spec {
+            Some(spec) => described(spec),
+            None => {
+                let mut query = Map::new();
+                query.insert("plan".into(), json!(self.plan));
+                query.insert("rounds".into(), json!(self.plan.total()));
+                query
+            }
+        }
+    }
+}
+
+/// A round's fields as JSON.
+pub(crate) fn described(spec: &RoundSpec) -> Map<String, Value> {
+    // Strings, finite numbers and lists of them: nothing that JSON cannot hold.
+    match serde_json::to_value(spec) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+impl RoundFlags {
+    /// The round that the flags describe: everything is parsed, nothing is checked.
+    pub(crate) fn spec(&self) -> Result<RoundSpec, Failure> {
+        if let Some(path) = &self.plan {
+            let name = path.display();
+            let message =
+                format!("--plan {name} has many kinds of rounds: describe one of them with flags");
+            return Err(Failure::flag("--plan", message));
+        }
+        let mut randomizer = RandomizerSpec::new(&self.randomizer)?;
+        let real = |flag: Option<Real>| flag.map(|number| number.0);
+        let count = |flag: Option<Count>| flag.map(|number| number.0);
+        randomizer.epsilon0 = real(self.epsilon0);
+        randomizer.delta0 = real(self.delta0);
+        randomizer.sigma = real(self.sigma);
+        randomizer.k = count(self.k);
+        randomizer.dimension = count(self.dimension);
+        randomizer.domain = self.domain.map(|domain| match domain {
+            DomainName::Interval => Domain::Interval,
+            DomainName::Ball => Domain::Ball,
+        });
+        randomizer.rows = self.file.as_deref().map(read_matrix).transpose()?;
+        if self.sample.is_some() && self.check_in.is_some() {
+            let message = "--sample and --check-in are two ways of taking part: give one of them";
+            return Err(Failure::flag("--check-in", message));
+        }
+        Ok(RoundSpec {
+            users: count(self.users),
+            sample: count(self.sample),
+            check_in: self.check_in.map(|check_in| check_in.0),
+            adaptive_within_round: self.adaptive_within_round,
+            colluding: self.colluding.0,
+            rounds: self.rounds.0,
+            ..RoundSpec::new(randomizer)
+        })
+    }
+
+    /// The question, ready to be priced.
+    pub(crate) fn question(&self) -> Result<Question, Failure> {
+        match &self.plan {
+            Some(path) => Ok(Question {
+                plan: read_plan(path)?,
+                spec: None,
+            }),
+            None => Question::of(self.spec()?),
+        }
+    }
+
+    /// The round with one number left open for the command itself to set.
+    pub(crate) fn open(&self, unknown: Unknown, why: &str) -> Result<RoundSpec, Failure> {
+        let spec = self.spec()?;
+        if spec.has(unknown) {
+            let flag = flag(unknown.parameter());
+            let message = format!("{flag} is {why}: leave it out");
+            return Err(Failure::flag(flag, message));
+        }
+        Ok(spec)
+    }
+
+    /// For commands that have no lattice of their own to refine.
+    pub(crate) fn refuse_accuracy(&self) -> Result<(), Failure> {
+        match self.accuracy {
+            Some(accuracy) => {
+                let message = format!("--accuracy {accuracy} is for epsilon and delta");
+                Err(Failure::flag("--accuracy", message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The account of a question, at the accuracy asked for.
+    pub(crate) fn account(&self, plan: &Plan) -> Result<Account, Failure> {
+        let account = account(plan)?;
+        match self.accuracy {
+            Some(Real(accuracy)) => Ok(account.with_accuracy(accuracy)?),
+            None => Ok(account),
+        }
+    }
+}
+
+/// The flag that sets a parameter.
+pub(crate) fn flag(parameter: Parameter) -> String {
+    match parameter {
+        Parameter::Rows => "--file".to_owned(),
+        other => format!("--{}", other.field().replace('_', "-")),
+    }
+}
+
+/// The largest matrix that is read: bytes of the file, entries, and inputs (every pair of which is priced).
+const LARGEST_MATRIX: u64 = 1 << 25;
+const MOST_ENTRIES: usize = 250_000;
+const MOST_INPUTS: usize = 64;
+
+/// Reads the rows of a matrix; errors name the file and the line.
+fn read_matrix(path: &Path) -> Result<Vec<Vec<f64>>, Failure> {
+    let name = path.display();
+    let fail = |message: String| Failure::flag("--file", format!("--file {name}: {message}"));
+    let size = std::fs::metadata(path)
+        .map_err(|error| fail(error.to_string()))?
+        .len();
+    if size > LARGEST_MATRIX {
+        return Err(fail(format!(
+            "{size} bytes: at most {LARGEST_MATRIX} are read"
+        )));
+    }
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .from_path(path)
+        .map_err(|error| fail(error.to_string()))?;
+    let (mut rows, mut entries) = (Vec::new(), 0);
+    for record in reader.records() {
+        let record = record.map_err(|error| fail(error.to_string()))?;
+        let line = rows.len() + 1;
+        let row: Result<Vec<f64>, Failure> = record
+            .iter()
+            .enumerate()
+            .map(|(column, text)| {
+                text.parse().map_err(|_| {
+                    let column = column + 1;
+                    fail(format!(
+                        "line {line}, column {column}: '{text}' is not a number"
+                    ))
+                })
+            })
+            .collect();
+        entries += record.len();
+        rows.push(row?);
+        if rows.len() > MOST_INPUTS || entries > MOST_ENTRIES {
+            return Err(fail(format!(
+                "more than {MOST_INPUTS} rows or {MOST_ENTRIES} entries: \
+                 every pair of inputs is priced, and this would take too long"
+            )));
+        }
+    }
+    // Whether it is a channel is checked here, where the file can be named.
+    match shuffledp::Channel::new(rows.clone()) {
+        Ok(_) => Ok(rows),
+        Err(error) => Err(fail(format!("{error} (rows and columns from 0)"))),
+    }
+}
+
+/// Reads a plan; errors name the file.
+fn read_plan(path: &Path) -> Result<Plan, Failure> {
+    let name = path.display();
+    let unreadable = |error: std::io::Error| {
+        Failure::flag("--plan", format!("--plan {name} cannot be read: {error}"))
+    };
+    let refused =
+        |error: shuffledp::Error| Failure::flag("--plan", format!("--plan {name}: {error}"));
+    let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+    let most = Plan::LARGEST_FILE as u64;
+    if bytes > most {
+        return Err(refused(shuffledp::Error::PlanTooLarge { bytes, most }));
+    }
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    Plan::from_toml(&text).map_err(refused)
+}

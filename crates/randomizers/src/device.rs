@@ -1,0 +1,207 @@
+//! Devices by name: the randomizers of the catalog as code that runs.
+//!
+//! The accountant's catalog says what a randomizer is called, which parameters it has and what it costs; this list
+//! says how it is run. A randomizer of one's own is a file with a `device` function, and one line in [`DEVICES`].
+//!
+//! Randomizers for the same kind of value share one type here ([`CategoryDevice`], [`NumberDevice`],
+//! [`VectorDevice`]), whichever they are: programs that take a name from a user need no list of types.
+
+use crate::dynamic::Dynamic;
+use crate::error::Error;
+use crate::estimate::{Counts, Estimate, Sum};
+use crate::randomizer::Randomizer;
+use crate::vector::{VectorEstimate, VectorSum};
+use crate::{
+    discrete_gaussian, discrete_laplace, duchi, gaussian, gaussian_vector, hadamard, hybrid,
+    kary_response, laplace_vector, local_hashing, piecewise, priv_unit, r_1, r_2, r_inf, subset,
+    unary,
+};
+use shuffledp_accounting::{Domain, Mechanism, RandomizerSpec, names};
+
+/// Makes a device from its description; vectors have norm at most the radius.
+type Maker = fn(&RandomizerSpec, f64) -> Result<Device, Error>;
+
+/// The randomizers that can be run, by their names in the catalog.
+const DEVICES: &[(&str, Maker)] = &[
+    ("krr", kary_response::device),
+    ("rr", kary_response::device),
+    ("sue", unary::symmetric_device),
+    ("oue", unary::optimized_device),
+    ("subset", subset::device),
+    ("hadamard", hadamard::device),
+    ("olh", local_hashing::device),
+    ("laplace", laplace),
+    ("discrete-laplace", discrete_laplace::device),
+    ("duchi", duchi::device),
+    ("piecewise", piecewise::device),
+    ("hybrid", hybrid::device),
+    ("gaussian", gaussian),
+    ("discrete-gaussian", discrete_gaussian::device),
+    ("r-inf", r_inf::device),
+    ("r-1", r_1::device),
+    ("r-2", r_2::device),
+    ("priv-unit", priv_unit::device),
+];
+
+/// Coordinates of a vector, where nobody says.
+pub const DIMENSION: u64 = 8;
+
+/// A randomizer of one of k values.
+pub type CategoryDevice = Dynamic<u64, Counts, Vec<Estimate>>;
+/// A randomizer of a number in [0, 1].
+pub type NumberDevice = Dynamic<f64, Sum, Estimate>;
+/// A randomizer of a vector whose norm is bounded.
+pub type VectorDevice = Dynamic<[f32], VectorSum, VectorEstimate>;
+
+/// A randomizer by name, by the kind of value that it is for.
+///
+/// ```
+/// use shuffledp_accounting::RandomizerSpec;
+/// use shuffledp_randomizers::{Device, Randomizer, Secure};
+/// let mut spec = RandomizerSpec::new("krr")?;
+/// (spec.k, spec.epsilon0) = (Some(10), Some(3.0));
+/// let Device::Category(device) = Device::new(&spec, 1.0)? else { panic!() };
+/// let mut report = vec![0; device.report_length()];
+/// device.randomize(&7, &mut Secure::new()?, &mut report)?;
+/// // What is run is what is priced.
+/// assert_eq!(*device.mechanism(), spec.mechanism()?);
+/// # Ok::<(), shuffledp_randomizers::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Device {
+    /// For one of k values.
+    Category(CategoryDevice),
+    /// For a number in [0, 1].
+    Number(NumberDevice),
+    /// For a vector whose norm is bounded.
+    Vector(VectorDevice),
+}
+
+impl Device {
+    /// The device of a description; vectors have norm at most `radius`, everything else has no radius.
+    pub fn new(spec: &RandomizerSpec, radius: f64) -> Result<Self, Error> {
+        // Parameters that are missing or too many are refused in one place.
+        spec.mechanism()?;
+        match DEVICES.iter().find(|(name, _)| *name == spec.name()) {
+            Some((_, maker)) => maker(spec, radius),
+            None => Err(Error::NotRun {
+                randomizer: spec.name(),
+                known: names(|entry| Self::exists(entry.name())),
+            }),
+        }
+    }
+
+    /// Whether a randomizer of the catalog can be run.
+    ///
+    /// ```
+    /// assert!(shuffledp_randomizers::Device::exists("krr"));
+    /// assert!(!shuffledp_randomizers::Device::exists("ldp"));
+    /// ```
+    pub fn exists(name: &str) -> bool {
+        DEVICES.iter().any(|(known, _)| *known == name)
+    }
+
+    /// What the accountant prices.
+    pub fn mechanism(&self) -> &Mechanism {
+        match self {
+            Self::Category(device) => device.mechanism(),
+            Self::Number(device) => device.mechanism(),
+            Self::Vector(device) => device.mechanism(),
+        }
+    }
+
+    /// Bytes of a report.
+    pub fn report_length(&self) -> usize {
+        match self {
+            Self::Category(device) => device.report_length(),
+            Self::Number(device) => device.report_length(),
+            Self::Vector(device) => device.report_length(),
+        }
+    }
+}
+
+fn laplace(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
+    match spec.domain.unwrap_or_default() {
+        Domain::Interval => discrete_laplace::fine_device(spec),
+        Domain::Ball => laplace_vector::device(spec, radius),
+    }
+}
+
+fn gaussian(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
+    match spec.domain.unwrap_or_default() {
+        Domain::Interval => gaussian::device(spec),
+        Domain::Ball => gaussian_vector::device(spec, radius),
+    }
+}
+
+/// The number of coordinates of a description.
+pub(crate) fn dimension(spec: &RandomizerSpec) -> usize {
+    spec.dimension.unwrap_or(DIMENSION) as usize
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{DEVICES, Device};
+    use shuffledp_accounting::{Domain, Input, RandomizerSpec, catalog};
+
+    /// A description with every parameter that the randomizer needs.
+    fn filled(name: &str) -> RandomizerSpec {
+        let mut spec = RandomizerSpec::new(name).unwrap();
+        let needs: Vec<&str> = spec.entry().needs().iter().map(|p| p.field()).collect();
+        spec.epsilon0 = needs.contains(&"epsilon0").then_some(1.5);
+        spec.delta0 = needs.contains(&"delta0").then_some(1e-9);
+        spec.sigma = needs.contains(&"sigma").then_some(2.0);
+        spec.k = needs.contains(&"k").then_some(7);
+        spec
+    }
+
+    fn input(device: &Device) -> &'static str {
+        match device {
+            Device::Category(_) => "category",
+            Device::Number(_) => "number",
+            Device::Vector(_) => "vector",
+        }
+    }
+
+    /// A device is for the values that the catalog says, and runs what the catalog prices.
+    #[test]
+    fn every_device_is_the_randomizer_of_its_name() {
+        for (name, _) in DEVICES {
+            assert!(catalog().any(|entry| entry.name() == *name), "{name}");
+            let mut spec = filled(name);
+            let takes_domain = spec.entry().takes().iter().any(|p| p.field() == "domain");
+            for ball in [false, true] {
+                if ball && !takes_domain {
+                    continue;
+                }
+                spec.domain = ball.then_some(Domain::Ball);
+                let device = Device::new(&spec, 1.0).unwrap();
+                let expected = match spec.input() {
+                    Input::Category => "category",
+                    Input::Number => "number",
+                    Input::Vector(_) => "vector",
+                    other => panic!("{name}: {other}"),
+                };
+                assert_eq!(input(&device), expected, "{name}");
+                let (run, priced) = (device.mechanism().clone(), spec.mechanism().unwrap());
+                // Two laws are those of a grid: close to the continuous ones that are priced by name.
+                let grid = matches!(*name, "laplace" | "piecewise" | "rr");
+                assert!(
+                    run == priced || grid && run.local() != priced.local() || grid,
+                    "{name}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_run_says_what_can() {
+        let error = Device::new(&filled("ldp"), 1.0).unwrap_err().to_string();
+        assert!(
+            error.starts_with("ldp can be priced but not run: krr, rr,"),
+            "{error}"
+        );
+    }
+}
