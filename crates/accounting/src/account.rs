@@ -20,7 +20,7 @@ use crate::plan::Plan;
 use crate::pld::{Company, Pld, Resolution};
 use crate::profile::{Direction, FINE, Profile};
 use crate::round::Round;
-use shuffledp_numerics::positive_part::Wanted;
+use shuffledp_numerics::enclosure::Wanted;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Relative accuracy in ε that the lattice of losses aims at, unless told otherwise.

@@ -29,15 +29,13 @@
 
 use crate::bound::Side;
 use crate::profile::{COARSE, Direction, Profile};
+use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::lattice::Measure;
 use shuffledp_numerics::likelihood_ratio::{Cells, PairSum};
-use shuffledp_numerics::positive_part::Wanted;
-use shuffledp_numerics::rounding::{exp_down, exp_up};
+use shuffledp_numerics::rounding::{ROUNDING_TWICE, exp_down, exp_up};
 use shuffledp_numerics::special::{exp, expm1, ln};
 use std::sync::Arc;
 
-/// Bound on the relative rounding error of r, α and their differences, generously.
-const ROUNDING: f64 = 16.0 * f64::EPSILON;
 /// Lattice points on either side that are ever looked at.
 const MOST_POINTS: i64 = 40_000;
 /// To the left the lattice ends where E(α − Λ)₊, what is beyond, is this part of a standard deviation of the loss: it is moved to the edge, or dropped.
@@ -189,8 +187,8 @@ impl Pld {
             let mut cells =
                 lattice.cells(&profiles[0], Direction::Forward, -last, last, resolution)?;
             lattice.within_limit(&mut cells, last, limit);
-            let infinite =
-                (cells.above.0 * (1.0 + cells.relative_error) + cells.dropped) * (1.0 + ROUNDING);
+            let infinite = (cells.above.0 * (1.0 + cells.relative_error) + cells.dropped)
+                * (1.0 + ROUNDING_TWICE);
             let losses = lattice.split(&cells, -last)?;
             // What dominates a probability measure has no less mass.
             return (losses.mass() + infinite >= 1.0).then(|| Self {
@@ -501,7 +499,7 @@ impl Lattice {
                         lower = lower.max(beyond(k + 1, k + 2, x));
                     }
                 }
-                let slack = ROUNDING * (known[k].1 + known[k + 1].1);
+                let slack = ROUNDING_TWICE * (known[k].1 + known[k + 1].1);
                 let exact = i == a;
                 values.push(if exact {
                     known[k]
@@ -535,7 +533,7 @@ impl Lattice {
     /// No ratio exceeds e^limit: what rounding up put beyond a last node that is no less than that belongs on it.
     fn within_limit(&self, cells: &mut Cells, last: i64, limit: f64) {
         if self.loss(last) >= limit {
-            cells.above.1 += cells.above.0 * exp(-self.loss(last)) * (1.0 + ROUNDING);
+            cells.above.1 += cells.above.0 * exp(-self.loss(last)) * (1.0 + ROUNDING_TWICE);
             cells.above.0 = 0.0;
         }
     }
@@ -543,7 +541,7 @@ impl Lattice {
     /// h at the lattice points from the ratios above them, as sums of positive terms: h(αᵢ) = h(αᵢ₊₁) + (αᵢ₊₁ − αᵢ) P_Q[Λ ≥ αᵢ₊₁] + rise of the cell.
     fn sums(&self, cells: &Cells) -> Vec<(f64, f64)> {
         let count = cells.inside.len();
-        let slack = cells.relative_error + ROUNDING * count as f64;
+        let slack = cells.relative_error + ROUNDING_TWICE * count as f64;
         let mut values = vec![(0.0, 0.0); count + 1];
         let (mut h, mut beyond) = cells.above;
         for i in (0..=count).rev() {
@@ -585,7 +583,7 @@ impl Lattice {
         }
         masses[cells.inside.len()] += alpha(cells.inside.len()) * cells.above.1;
         // The nodes, known to a few ε, may be below the true ones by less than the ratios were rounded up.
-        let slack = 1.0 + cells.relative_error + ROUNDING;
+        let slack = 1.0 + cells.relative_error + ROUNDING_TWICE;
         masses
             .iter_mut()
             .for_each(|mass| *mass = *mass * slack + f64::MIN_POSITIVE);
@@ -616,7 +614,7 @@ impl Lattice {
         (
             (b.value - a.value) / gap,
             // The last term is for values so small that a part of them is no double.
-            (ROUNDING * (a.value.abs() + b.value.abs()) + f64::MIN_POSITIVE) / gap,
+            (ROUNDING_TWICE * (a.value.abs() + b.value.abs()) + f64::MIN_POSITIVE) / gap,
         )
     }
 
@@ -676,12 +674,12 @@ impl Lattice {
             let change = after.0 - before.0 + extra;
             let error = before.1
                 + after.1
-                + ROUNDING * change.abs()
+                + ROUNDING_TWICE * change.abs()
                 + f64::EPSILON * extra
                 + f64::MIN_POSITIVE;
             let mass = match side {
-                Side::Upper => alpha * (change + error) * (1.0 + ROUNDING),
-                Side::Lower => alpha * (change - error) * (1.0 - ROUNDING),
+                Side::Upper => alpha * (change + error) * (1.0 + ROUNDING_TWICE),
+                Side::Lower => alpha * (change - error) * (1.0 - ROUNDING_TWICE),
             };
             // What is not a number stays one, and is refused below.
             if mass > 0.0 || mass.is_nan() {
@@ -730,8 +728,8 @@ impl Lattice {
                 _ => 0.0,
             };
             (
-                lower + bend * (1.0 - ROUNDING),
-                upper + bend * (1.0 + ROUNDING),
+                lower + bend * (1.0 - ROUNDING_TWICE),
+                upper + bend * (1.0 + ROUNDING_TWICE),
             )
         };
         // How far the chord over the cell [i, i+1] may exceed the function.
@@ -765,7 +763,8 @@ impl Lattice {
                 (false, false) => f64::INFINITY,
             };
             // The chord is never more than its higher end above zero.
-            at_crossing.min(start.max(end)) * (1.0 + ROUNDING) + ROUNDING * start.max(end)
+            at_crossing.min(start.max(end)) * (1.0 + ROUNDING_TWICE)
+                + ROUNDING_TWICE * start.max(end)
         };
         let gaps: Vec<f64> = (first..last).map(gap).collect();
         let lowered: Vec<f64> = (first..=last)
@@ -793,7 +792,7 @@ impl Lattice {
                 exp(-self.step)
             };
             lowered[(i - first) as usize] > 0.0
-                && low - (inward - low) * ratio * (1.0 + ROUNDING) >= 0.0
+                && low - (inward - low) * ratio * (1.0 + ROUNDING_TWICE) >= 0.0
         };
         let from_right = (1..last).take_while(|&i| keep(i)).last().unwrap_or(0);
         let from_left = (first + 1..0)
@@ -805,9 +804,9 @@ impl Lattice {
         let one = excess(0).0;
         let (before, after) = (seen_from(-1, false).1, seen_from(1, true).1);
         let right_ends_well =
-            from_right > 0 || one - (before - one) * exp(self.step) * (1.0 + ROUNDING) >= 0.0;
+            from_right > 0 || one - (before - one) * exp(self.step) * (1.0 + ROUNDING_TWICE) >= 0.0;
         let left_ends_well =
-            from_left < 0 || one - (after - one) * exp(-self.step) * (1.0 + ROUNDING) >= 0.0;
+            from_left < 0 || one - (after - one) * exp(-self.step) * (1.0 + ROUNDING_TWICE) >= 0.0;
         let middle = if right_ends_well && left_ends_well {
             lowered[(-first) as usize]
         } else {

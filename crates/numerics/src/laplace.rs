@@ -28,13 +28,12 @@
 //! Certified. Some tens to some thousands of nodes: the number grows with how much of a lattice the law is, not with the number of terms. Inverting transforms by a Poisson-bounded trapezoidal rule is Abate and Whitt's method (1992); the
 //! one-sided smoothing is ours.
 
-use crate::positive_part::LnEnclosure;
+use crate::enclosure::LnEnclosure;
+use crate::rounding::ROUNDING;
 use crate::special::{exp, expm1, ln, ln_1p, sin_cos};
 use num_complex::Complex;
 use std::f64::consts::PI;
 
-/// Relative rounding error of a handful of floating-point operations.
-pub const ROUNDING: f64 = 8.0 * f64::EPSILON;
 /// Aliases, truncation and skipped blocks may each take this part of the smoothing error.
 const MINOR_SHARE: f64 = 1e-2;
 /// Blocks of at most this many nodes are evaluated rather than split.
@@ -244,10 +243,7 @@ pub fn integrate(line: &impl Line, saddle: &Saddle, kernel: Kernel, target: f64)
         return best;
     }
     let finer = integral.with_smoothing(target / 64.0);
-    LnEnclosure {
-        lower: best.lower.max(finer.lower),
-        upper: best.upper.min(finer.upper),
-    }
+    best.intersected(finer)
 }
 
 struct Integral<'a, L> {

@@ -11,8 +11,9 @@
 //!
 //! The masses are taken as exact. They need not add up to one.
 
-use crate::laplace::{self, Kernel, Line, Node, ROUNDING, Saddle};
-use crate::positive_part::LnEnclosure;
+use crate::enclosure::{LnEnclosure, NEGLIGIBLE};
+use crate::laplace::{self, Kernel, Line, Node, Saddle};
+use crate::rounding::ROUNDING;
 use crate::special::{atan2, exp, ln, ln_1p, sin_cos};
 use num_complex::Complex;
 use realfft::RealFftPlanner;
@@ -332,17 +333,11 @@ impl<'a> Ramp<'a> {
         };
         let Some((prepared, saddle)) = self.saddle(t, kernel) else {
             // No saddle: the mass bounds the value.
-            return LnEnclosure {
-                lower: f64::NEG_INFINITY,
-                upper: mass,
-            };
+            return LnEnclosure::at_most(mass);
         };
         let chernoff = saddle.ln_chernoff(kernel).min(mass);
-        if chernoff < crate::positive_part::NEGLIGIBLE {
-            return LnEnclosure {
-                lower: f64::NEG_INFINITY,
-                upper: chernoff,
-            };
+        if chernoff < NEGLIGIBLE {
+            return LnEnclosure::at_most(chernoff);
         }
         let line = SumLine {
             ramp: self,

@@ -3,7 +3,8 @@
 //! | module | what it gives |
 //! |---|---|
 //! | [`special`] | the elementary and special functions, from one crate, behind one file |
-//! | [`rounding`] | directed rounding: `exp_up`, `ln_down`, ... |
+//! | [`rounding`] | directed rounding: `exp_up`, `ln_down`, ...; bounds on rounding errors |
+//! | [`enclosure`] | two logarithms with the truth between them |
 //! | [`log_space`] | sums of numbers known by their logarithms |
 //! | [`stirling`] | ln n! without cancellation: Stirling remainder and deviance |
 //! | [`binomial`] | binomial probabilities and tails, n up to 2⁵³, down to 1e-300 and below |
@@ -15,6 +16,7 @@
 //! | [`positive_part`] | E(X₁ + … + Xₘ + s)₊ for independent, identically distributed X: certified, at any m |
 
 pub mod binomial;
+pub mod enclosure;
 pub mod laplace;
 pub mod lattice;
 pub mod likelihood_ratio;

@@ -17,8 +17,8 @@
 //!
 //! Standing: certified.
 
-use crate::laplace::ROUNDING;
 use crate::multinomial;
+use crate::rounding::ROUNDING;
 use crate::special::{exp, expm1, ln};
 use crate::window::{Window, rough_width};
 

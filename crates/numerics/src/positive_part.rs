@@ -14,7 +14,9 @@ mod direct;
 mod many;
 mod tilt;
 
-use crate::laplace::{Kernel, ROUNDING};
+use crate::enclosure::{LnEnclosure, NEGLIGIBLE, Wanted};
+use crate::laplace::Kernel;
+use crate::rounding::ROUNDING;
 use crate::special;
 use tilt::Tilted;
 
@@ -41,99 +43,6 @@ pub struct Sum<'a> {
     /// s, at most zero.
     pub shift: f64,
 }
-
-/// Natural logarithms that enclose a non-negative number; −∞ stands for zero.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LnEnclosure {
-    /// At or below the truth.
-    pub lower: f64,
-    /// At or above the truth.
-    pub upper: f64,
-}
-
-impl LnEnclosure {
-    /// Exactly zero.
-    pub const ZERO: Self = Self {
-        lower: f64::NEG_INFINITY,
-        upper: f64::NEG_INFINITY,
-    };
-
-    /// Nothing is known.
-    pub(crate) const UNKNOWN: Self = Self {
-        lower: f64::NEG_INFINITY,
-        upper: f64::INFINITY,
-    };
-
-    /// Encloses e^`scale` · [`low`, `high`], rounding outward. What is not a number encloses everything.
-    pub(crate) fn scaled(scale: f64, low: f64, high: f64) -> Self {
-        let side = |value: f64, direction: f64, unknown: f64| {
-            if value > 0.0 {
-                let ln = special::ln(value);
-                scale + ln + direction * ROUNDING * (1.0 + scale.abs() + ln.abs())
-            } else if value.is_nan() {
-                unknown
-            } else {
-                f64::NEG_INFINITY
-            }
-        };
-        let enclosure = Self {
-            lower: side(low, -1.0, f64::NEG_INFINITY),
-            upper: side(high, 1.0, f64::INFINITY),
-        };
-        if scale.is_finite() {
-            enclosure
-        } else {
-            Self::UNKNOWN
-        }
-    }
-}
-
-/// Which ends of the enclosure somebody will look at: of a law of many atoms each end costs as much as the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// Both.
-    Both,
-    /// The lower one.
-    Lower,
-    /// The upper one.
-    Upper,
-}
-
-/// One end of an enclosure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Lower,
-    Upper,
-}
-
-impl End {
-    /// The enclosure that knows this end alone.
-    fn only(self, enclosure: LnEnclosure) -> LnEnclosure {
-        match self {
-            Self::Lower => LnEnclosure {
-                upper: f64::INFINITY,
-                ..enclosure
-            },
-            Self::Upper => LnEnclosure {
-                lower: f64::NEG_INFINITY,
-                ..enclosure
-            },
-        }
-    }
-}
-
-impl Wanted {
-    fn includes(self, end: End) -> bool {
-        match self {
-            Self::Both => true,
-            Self::Lower => end == End::Lower,
-            Self::Upper => end == End::Upper,
-        }
-    }
-}
-
-/// Below e^this the value is reported as the enclosure [0, Chernoff bound]: no double could hold it.
-pub(crate) const NEGLIGIBLE: f64 = -760.0;
 
 impl Sum<'_> {
     /// Encloses ln E(X₁ + … + Xₘ + s)₊.
@@ -236,10 +145,7 @@ impl Sum<'_> {
         };
         let chernoff = tilted.saddle.ln_chernoff(Kernel::Ramp);
         if chernoff < NEGLIGIBLE {
-            return LnEnclosure {
-                lower: f64::NEG_INFINITY,
-                upper: chernoff,
-            };
+            return LnEnclosure::at_most(chernoff);
         }
         direct::evaluate(self, &tilted.saddle, accuracy)
             .unwrap_or_else(|| contour::evaluate(self, &tilted, accuracy))

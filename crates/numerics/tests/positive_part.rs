@@ -6,8 +6,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use proptest::prelude::*;
+use shuffledp_numerics::enclosure::LnEnclosure;
 use shuffledp_numerics::positive_part::testing::{by_contour, by_direct};
-use shuffledp_numerics::positive_part::{Atom, LnEnclosure, Sum};
+use shuffledp_numerics::positive_part::{Atom, Sum};
 
 /// E over all sequences of `count` draws.
 fn enumerated(atoms: &[Atom], count: u32, shift: f64) -> f64 {

@@ -13,9 +13,11 @@
 //!
 //! Standing: certified. The cost does not depend on m.
 
+use super::Sum;
 use super::tilt::{ErrorScale, Tilted, largest_exponent};
-use super::{LnEnclosure, ROUNDING, Sum};
+use crate::enclosure::LnEnclosure;
 use crate::laplace::{self, Kernel, Line, Node};
+use crate::rounding::ROUNDING;
 use crate::special::{atan2, exp, exp_minus_1_minus_x, expm1, ln, ln_1p, sin_cos, sin_minus_x};
 use std::cell::Cell;
 use std::f64::consts::PI;

@@ -17,10 +17,12 @@
 //!
 //! Standing: certified. Cost: the product of the J − 2 narrowest windows.
 
-use super::{Atom, LnEnclosure, ROUNDING, Sum};
+use super::{Atom, Sum};
+use crate::enclosure::LnEnclosure;
 use crate::laplace::{Kernel, Saddle};
 use crate::log_space::ln_add_exp;
 use crate::multinomial;
+use crate::rounding::ROUNDING;
 use crate::special::{exp, ln};
 use crate::window::{Window, rough_width};
 

@@ -17,10 +17,12 @@
 //! Standing: certified.
 
 use super::tilt::Tilted;
-use super::{Atom, End, LnEnclosure, NEGLIGIBLE, ROUNDING, Sum, Wanted, contour};
+use super::{Atom, Sum, contour};
+use crate::enclosure::{End, LnEnclosure, NEGLIGIBLE, Wanted};
 use crate::laplace::Kernel;
 use crate::lattice::{self, Measure};
 use crate::log_space::ln_add_exp;
+use crate::rounding::ROUNDING;
 use crate::special::{exp, exp_minus_1_minus_x, ln, ln_1p};
 use std::sync::Arc;
 
@@ -240,7 +242,7 @@ impl Clipped {
 
     /// One end of the enclosure.
     fn evaluate(&self, sum: &Sum, accuracy: f64, end: End) -> f64 {
-        let up = if end == End::Upper { 1.0 } else { -1.0 };
+        let up = end.outward();
         let inner = Sum {
             atoms: &self.atoms,
             mean: self.mean + up * self.mean_error,
@@ -250,10 +252,7 @@ impl Clipped {
         let Some(tilted) = Tilted::find(&inner) else {
             return up * f64::INFINITY;
         };
-        let mut value = LnEnclosure {
-            lower: f64::NEG_INFINITY,
-            upper: tilted.saddle.ln_chernoff(Kernel::Ramp),
-        };
+        let mut value = LnEnclosure::at_most(tilted.saddle.ln_chernoff(Kernel::Ramp));
         if value.upper >= NEGLIGIBLE {
             // Where tilting makes the law wider, rare large terms decide, and the transform decays slowly.
             let (flat, tilt) = (self.variance(), tilted.tilt.variance);
@@ -273,7 +272,7 @@ impl Clipped {
                 };
                 if let Some(tilted) = Tilted::find(&thinner) {
                     let bound = contour::evaluate(&thinner, &tilted, accuracy);
-                    value = tightened(value, end.only(bound));
+                    value = value.intersected(end.only(bound));
                 }
             }
             let estimate = tilted.saddle.ln_estimate(Kernel::Ramp);
@@ -284,7 +283,7 @@ impl Clipped {
             // The estimate is good to a few per cent where the contour is: if the answer is far from it, the contour has given up.
             if !by_contour || (known - estimate).abs() > 1.0 {
                 let bound = self.on_lattice(&inner, &tilted, accuracy, width, end);
-                value = tightened(value, bound);
+                value = value.intersected(bound);
             }
         }
         match end {
@@ -322,13 +321,6 @@ impl Clipped {
 fn target(sum: &Sum, tilted: &Tilted, accuracy: f64) -> f64 {
     let leverage = (tilted.saddle.c * (sum.count * sum.mean + sum.shift).abs()).max(1.0);
     (accuracy * leverage).clamp(1e-11, 0.25)
-}
-
-fn tightened(a: LnEnclosure, b: LnEnclosure) -> LnEnclosure {
-    LnEnclosure {
-        lower: a.lower.max(b.lower),
-        upper: a.upper.min(b.upper),
-    }
 }
 
 /// ln(e^`value` + `more`), rounded.
@@ -413,7 +405,7 @@ impl Clipped {
         };
         let mut total = lattice::Sum::default();
         total.add(Arc::new(measure), sum.count as u64);
-        let towards = if end == End::Upper { -1.0 } else { 1.0 };
+        let towards = -end.outward();
         let moved = sum.count * heavy;
         let t = -(moved + sum.shift) + towards * ROUNDING * (moved.abs() + sum.shift.abs());
         let value = total
@@ -500,7 +492,7 @@ struct Grid {
 impl Grid {
     /// A law on the lattice on the given side of this one, which is sorted.
     fn measure(&self, atoms: &[Atom], end: End) -> Option<Measure> {
-        let up = if end == End::Upper { 1.0 } else { -1.0 };
+        let up = end.outward();
         // Positions in steps, moved to the safe side by what they may be off.
         let moved: Vec<(f64, f64)> = atoms
             .iter()

@@ -7,8 +7,9 @@
 //! M(c) − 1 is computed as c·EX + Σ π (e^{cx} − 1 − cx), with EX given: at m = 1e12 the interesting M differ from 1 by 1e-11 and K must
 //! still be right to twelve digits. When nothing is near 1 the plain sum is the accurate one.
 
-use super::{ROUNDING, Sum};
+use super::Sum;
 use crate::laplace::{Kernel, Saddle};
+use crate::rounding::ROUNDING;
 use crate::special::{exp, exp_minus_1_minus_x, expm1, ln, ln_1p};
 
 /// ln M(c), and mean and variance of the tilted law π e^{cx}/M(c).
