@@ -21,8 +21,8 @@ use crate::pld::Pld;
 use crate::profile::above_wanted;
 use shuffledp_numerics::lattice::{Ramp, Sum};
 use shuffledp_numerics::log_space::ln_add_exp;
-use shuffledp_numerics::root::falling_crossing;
 use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_up};
+use shuffledp_numerics::search::falling_crossing;
 use shuffledp_numerics::special::{exp, expm1, ln};
 
 /// Width of the enclosure of ln δ that the integral is asked for: far below what the lattice costs.

@@ -33,6 +33,7 @@ use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::lattice::Measure;
 use shuffledp_numerics::likelihood_ratio::{Cells, PairSum};
 use shuffledp_numerics::rounding::{ROUNDING_TWICE, exp_down, exp_up};
+use shuffledp_numerics::search::{bisect_integers_from_below, bisect_on_log_scale};
 use shuffledp_numerics::special::{exp, expm1, ln};
 use std::sync::Arc;
 
@@ -98,18 +99,14 @@ impl Resolution {
         let limit = profile.atoms().loss_limit();
         let step = profile.loss_deviation() * (12.0 * accuracy).sqrt();
         // How far out the tail is, by bisection on a logarithmic scale.
-        let (mut low, mut high) = (step.clamp(1e-12 * limit, limit), limit);
-        while high > 1.1 * low {
-            let middle = low.sqrt() * high.sqrt();
-            if profile.ln_delta(middle, 1e-3, Wanted::Upper).upper <= ln_tail {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
+        let start = step.clamp(1e-12 * limit, limit);
+        let tail = bisect_on_log_scale(start, limit, 1.1, |loss| {
+            profile.ln_delta(loss, 1e-3, Wanted::Upper).upper <= ln_tail
+        })
+        .holds;
         let points = POINTS * (3.2e-5 / accuracy).sqrt().max(1.0);
         // At least some hundred points up to the largest loss: with few users the deviation says little.
-        let step = step.max(high / points).min(limit / 512.0);
+        let step = step.max(tail / points).min(limit / 512.0);
         // Beside rounds with far larger losses there is nothing to gain from a lattice finer than theirs.
         let step = step.max(0.1 * company.deviation * (12.0 * accuracy).sqrt());
         let exponent = step.max(1e-250).log2().floor() as i32;
@@ -124,7 +121,7 @@ impl Resolution {
         // because then the transform does not decay and has to be known at every node.
         let digestible = company.rounds >= MANY_ROUNDS && profile.is_smooth();
         let halvings = if side == Side::Upper && is_direct(profiles) && digestible {
-            (MOST_COUNTED * 2f64.powi(exponent) / high)
+            (MOST_COUNTED * 2f64.powi(exponent) / tail)
                 .log2()
                 .floor()
                 .clamp(0.0, 5.0) as i32
@@ -231,17 +228,10 @@ impl Pld {
         ln_tail: f64,
     ) -> Option<Self> {
         // The tail first, on a logarithmic scale; then POINTS up to it.
-        let (mut low, mut high) = (1e-9 * limit, limit);
-        while high > 1.1 * low {
-            let middle = low.sqrt() * high.sqrt();
-            if upper(middle) <= ln_tail {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        let lattice = Lattice::new((high / POINTS).log2().floor() as i32);
-        let last = lattice.index_above(high).clamp(2, MOST_POINTS);
+        let in_tail = |loss: f64| upper(loss) <= ln_tail;
+        let tail = bisect_on_log_scale(1e-9 * limit, limit, 1.1, in_tail).holds;
+        let lattice = Lattice::new((tail / POINTS).log2().floor() as i32);
+        let last = lattice.index_above(tail).clamp(2, MOST_POINTS);
         let values = parallel(last, |i| exp_up(upper(lattice.loss(i)).max(-740.0)));
         Self::through(&lattice, &values, deviation, limit)
     }
@@ -379,21 +369,9 @@ fn parallel<T: Send>(last: i64, f: impl Fn(i64) -> T + Send + Sync) -> Vec<T> {
 
 /// The first index in [1, reach] where a monotone condition holds, or `reach`; looks at a logarithmic number of points.
 fn first_index(reach: i64, condition: impl Fn(i64) -> bool) -> i64 {
-    let mut high = 16.min(reach);
-    let mut low = 0;
-    while high < reach && !condition(high) {
-        low = high;
-        high = (2 * high).min(reach);
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if condition(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    high.max(1)
+    // Indices are at most 2·MOST_POINTS, far within both types.
+    let found = bisect_integers_from_below(16, reach.max(0) as u64, |i| condition(i as i64));
+    (found.holds as i64).max(1)
 }
 
 /// A point of a piecewise linear function: r at α = e^{index·h}.

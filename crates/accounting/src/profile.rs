@@ -16,8 +16,8 @@ use shuffledp_numerics::enclosure::{LnEnclosure, Wanted};
 use shuffledp_numerics::likelihood_ratio::{self, PairSum};
 use shuffledp_numerics::log_space::ln_add_exp;
 use shuffledp_numerics::positive_part::Sum;
-use shuffledp_numerics::root::{Crossing, falling_crossing};
 use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_down, widen_up};
+use shuffledp_numerics::search::{Crossing, falling_crossing};
 use shuffledp_numerics::special;
 
 /// Relative accuracy in ε of the first search and of the final answer.

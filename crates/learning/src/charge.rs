@@ -10,6 +10,7 @@
 use crate::error::Error;
 use shuffledp_accounting::bounds::kairouz_2015;
 use shuffledp_accounting::{Accountant, Bound, Delta, Epsilon, Mechanism, Round, Side, Standing};
+use shuffledp_numerics::search::try_bisect_integers_from_below;
 
 /// What has been spent, from both sides.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,21 +80,9 @@ impl Charge {
         budget: Epsilon,
         delta: Delta,
     ) -> Result<u64, Error> {
-        // The price never falls with more rounds: `low` are within the budget, `high` are not.
-        let (mut low, mut high) = (0, 1);
-        while high <= most && !self.exceeds(spent, high, budget, delta)? {
-            (low, high) = (high, high.saturating_mul(2));
-        }
-        high = high.min(most + 1);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if self.exceeds(spent, middle, budget, delta)? {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        Ok(low)
+        // The price never falls with more rounds.
+        let exceeds = |rounds: u64| self.exceeds(spent, rounds, budget, delta);
+        Ok(try_bisect_integers_from_below(1, most.saturating_add(1), exceeds)?.fails)
     }
 }
 

@@ -9,7 +9,7 @@
 //! | [`stirling`] | ln n! without cancellation: Stirling remainder and deviance |
 //! | [`binomial`] | binomial probabilities and tails, n up to 2⁵³, down to 1e-300 and below |
 //! | [`multinomial`] | multinomial probabilities |
-//! | [`root`] | bracketing root finding that says which end is safe |
+//! | [`search`] | bisection, golden section and root finding; the result says which end is safe |
 //! | [`laplace`] | E f(S) from the cumulant function of S, as a certified enclosure |
 //! | [`lattice`] | sums of many independent lattice variables, at any number |
 //! | [`likelihood_ratio`] | the likelihood ratios of a pair of sums, counted into cells |
@@ -24,8 +24,8 @@ pub mod log_space;
 pub mod multinomial;
 pub mod positive_part;
 mod ratio_moment;
-pub mod root;
 pub mod rounding;
+pub mod search;
 pub mod special;
 pub mod stirling;
 mod window;

@@ -2,6 +2,7 @@
 
 use crate::binomial::Binomial;
 use crate::log_space::ln_add_exp;
+use crate::search::first_integer;
 
 /// About how wide a window around m·π is that leaves out e^{−budget}: exact windows cost a few tails each.
 pub(crate) fn rough_width(count: f64, weight: f64, budget: f64) -> f64 {
@@ -29,11 +30,11 @@ impl Window {
         let reach = ((2.0 * budget * mean).sqrt() + budget).ceil() as u64 + 2;
         let middle = (mean as u64).min(count);
         // Outside above: Bin + 1 > last, that is Bin ≥ last.
-        let last = first_where(middle, (middle + reach).min(count), |k| {
+        let last = first_integer(middle, (middle + reach).min(count), |k| {
             k == count || law.ln_upper_tail(k) <= -budget
         });
         // Outside below: Bin < first.
-        let offset = first_where(0, middle.min(reach), |d| {
+        let offset = first_integer(0, middle.min(reach), |d| {
             middle == d || law.ln_lower_tail(middle - d - 1) <= -budget
         });
         let first = middle - offset;
@@ -51,18 +52,4 @@ impl Window {
         let outside = ln_add_exp(above, below) + 0.01;
         Some((Self { first, last }, outside))
     }
-}
-
-/// The first integer in [low, high] that satisfies a monotone condition; `high` if none below it does.
-fn first_where(low: u64, high: u64, condition: impl Fn(u64) -> bool) -> u64 {
-    let (mut low, mut high) = (low, high);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if condition(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    high
 }

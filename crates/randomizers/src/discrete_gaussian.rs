@@ -14,6 +14,7 @@ use crate::number::{Noise, Number, level, level_variance, over_levels};
 use crate::random::Random;
 use crate::wire;
 use shuffledp_accounting::Mechanism;
+use shuffledp_numerics::search::{Stop, bisect};
 
 /// s.
 const SCALE: u64 = 1024;
@@ -44,17 +45,10 @@ impl DiscreteGaussian {
         }
         let levels = (SCALE as f64 / sigma * (1.0 - 1e-14)).floor() as u64;
         // The least ε₀, by bisection; the end that was seen to hold.
-        let (mut low, mut high) = (0.0, 100.0);
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if profile(levels, middle) <= delta0 {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
+        let meets = |epsilon0: f64| profile(levels, epsilon0) <= delta0;
+        let epsilon0 = bisect(0.0, 100.0, Stop::after(60), meets).holds;
         Ok(Self(Integers {
-            mechanism: Mechanism::approximate_ldp(high, delta0)?,
+            mechanism: Mechanism::approximate_ldp(epsilon0, delta0)?,
             levels,
         }))
     }
