@@ -16,6 +16,8 @@
 //! | [`positive_part`] | E(X₁ + … + Xₘ + s)₊ for independent, identically distributed X: certified, at any m |
 
 pub mod binomial;
+mod compensated;
+mod counts;
 pub mod enclosure;
 pub mod laplace;
 pub mod lattice;
@@ -25,10 +27,10 @@ pub mod multinomial;
 pub mod positive_part;
 mod ratio_moment;
 pub mod rounding;
+mod saddle;
 pub mod search;
 pub mod special;
 pub mod stirling;
-mod window;
 
 /// The largest count the library works with: every integer up to here is a double.
 pub const MAX_COUNT: u64 = 1 << 53;

@@ -17,10 +17,9 @@
 //!
 //! Standing: certified.
 
-use crate::multinomial;
+use crate::counts::{self, Window, rough_width};
 use crate::rounding::ROUNDING;
 use crate::special::{exp, expm1, ln};
-use crate::window::{Window, rough_width};
 
 /// One value of (P, Q), with its probability. P = 0 exactly where Q = 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,33 +115,26 @@ impl PairSum<'_> {
     pub fn cells(&self, step: f64, nodes: (i64, i64), ln_dropped: f64) -> Option<Cells> {
         let first = nodes.0;
         let nodes: Vec<f64> = (first..=nodes.1).map(|i| exp(i as f64 * step)).collect();
-        let mut order: Vec<Atom> = self.present().collect();
-        let width =
-            |atom: &Atom| rough_width(self.count as f64, atom.weight, -ln_dropped).to_bits();
-        // The heaviest atom is always inside: 1 − π is only known well for the others. The widest of those goes with it.
-        order.sort_by(|a, b| a.weight.total_cmp(&b.weight));
-        let heaviest = order.pop()?;
-        order.sort_by_key(width);
-        let inner = [order.pop()?, heaviest];
+        let draws = self.count as f64;
+        let (outer, inner) =
+            counts::ordered(self.present(), |atom| atom.weight, (draws, -ln_dropped))?;
         let mut dropped = 0.0;
-        let mut windows = Vec::with_capacity(order.len());
-        for atom in &order {
+        let mut windows = Vec::with_capacity(outer.len());
+        for atom in &outer {
             let (window, ln_outside) = Window::around(self.count, atom.weight, -ln_dropped)?;
             windows.push(window);
             dropped += exp(ln_outside + 1e-6);
         }
-        let mut walk = Walk {
-            sum: self,
-            windows,
-            weights: order.iter().chain(&inner).map(|atom| atom.weight).collect(),
-            outer: order,
+        let outer_states: f64 = windows.iter().map(Window::size).product();
+        let mut tally = Tally {
+            weights: outer.iter().chain(&inner).map(|atom| atom.weight).collect(),
+            draws,
             inner,
             per_step: 1.0 / step,
             width: expm1(step),
             first: first as f64,
-            total: self.count as f64 + self.shift,
-            negligible: exp(ln_dropped),
-            counts: Vec::new(),
+            total: draws + self.shift,
+            cutoff: exp(ln_dropped) / (1.0 + outer_states),
             terms: 0.0,
             cells: Cells {
                 inside: vec![(0.0, 0.0); nodes.len() - 1],
@@ -153,23 +145,30 @@ impl PairSum<'_> {
             },
             nodes,
         };
-        walk.descend(self.count as f64, self.shift, self.shift);
-        let mut cells = walk.cells;
+        let step = |level: usize, count: f64, (a, b): (f64, f64)| {
+            let atom: &Atom = &outer[level];
+            (a + count * atom.numerator, b + count * atom.denominator)
+        };
+        let start = (self.shift, self.shift);
+        counts::walk(&windows, draws, start, step, |chosen, left, sums| {
+            tally.share(chosen, left, sums);
+        });
+        let terms = tally.terms;
+        let mut cells = tally.cells;
         // Plain sums of that many positive terms, and the handful of operations in each.
-        cells.relative_error += 8.0 * ROUNDING + f64::EPSILON * walk.terms;
+        cells.relative_error += 8.0 * ROUNDING + f64::EPSILON * terms;
         cells.dropped *= 1.0 + 1e-9;
         Some(cells)
     }
 }
 
-/// The walk and what it has found so far.
-struct Walk<'a> {
-    sum: &'a PairSum<'a>,
-    outer: Vec<Atom>,
+/// What the walk over counts has found so far.
+struct Tally {
     inner: [Atom; 2],
-    windows: Vec<Window>,
     /// Weights of the outer atoms and the two inner ones, in this order.
     weights: Vec<f64>,
+    /// m.
+    draws: f64,
     nodes: Vec<f64>,
     /// 1/h, and the index of the first node.
     per_step: f64,
@@ -178,52 +177,23 @@ struct Walk<'a> {
     width: f64,
     /// n.
     total: f64,
-    negligible: f64,
-    counts: Vec<f64>,
+    /// What may be dropped for each choice of outer counts.
+    cutoff: f64,
     terms: f64,
     cells: Cells,
 }
 
-impl Walk<'_> {
-    /// `left` draws are not yet assigned; the others add up to `a` and `b`.
-    fn descend(&mut self, left: f64, a: f64, b: f64) {
-        let level = self.counts.len();
-        let Some(&atom) = self.outer.get(level) else {
-            self.share(left, a, b);
-            return;
-        };
-        let window = self.windows[level];
-        for count in window.first..=window.last {
-            let count = count as f64;
-            if count > left {
-                break;
-            }
-            self.counts.push(count);
-            self.descend(
-                left - count,
-                a + count * atom.numerator,
-                b + count * atom.denominator,
-            );
-            self.counts.pop();
-        }
-    }
-
-    /// The last two atoms share the rest: outwards from the most likely division, until what is left is negligible.
-    fn share(&mut self, left: f64, a: f64, b: f64) {
+impl Tally {
+    /// The last two atoms share what is left: outwards from the most likely division, until the rest is negligible.
+    fn share(&mut self, outer: &[f64], left: f64, (a, b): (f64, f64)) {
         let [first, second] = self.inner;
         let odds = first.weight / second.weight;
         let mode = (left * first.weight / (first.weight + second.weight))
             .floor()
             .min(left);
-        let mut counts = self.counts.clone();
-        counts.extend([mode, left - mode]);
-        let ln_probability = multinomial::ln_pmf(&counts, &self.weights);
+        let (ln_probability, astray) =
+            counts::ln_probability(outer, [mode, left - mode], &self.weights, self.draws);
         let start = exp(ln_probability) / self.total;
-        let astray: f64 = counts
-            .iter()
-            .zip(&self.weights)
-            .map(|(k, weight)| (k - self.sum.count as f64 * weight).abs())
-            .sum();
         let at = |k: f64| {
             (
                 a + k * first.numerator + (left - k) * second.numerator,
@@ -232,7 +202,7 @@ impl Walk<'_> {
         };
         // A/n is at most this for any division of the rest: bounds whatever is cut off below.
         let most = at(0.0).0.max(at(left).0);
-        let cutoff = self.negligible / (1.0 + self.outer_states());
+        let cutoff = self.cutoff;
         let (mut up, mut down) = (mode, mode);
         let mut weight = start;
         loop {
@@ -265,10 +235,6 @@ impl Walk<'_> {
         self.terms += up - down + 1.0;
         let relative = 1e-12 + 2.0 * ROUNDING * (steps + 8.0);
         self.cells.relative_error = self.cells.relative_error.max(relative);
-    }
-
-    fn outer_states(&self) -> f64 {
-        self.windows.iter().map(Window::size).product()
     }
 
     /// One outcome of probability `weight`·n.

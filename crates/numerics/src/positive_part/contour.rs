@@ -27,14 +27,11 @@ const MOST_WORK: f64 = 2e7;
 
 /// Encloses ln E(S)₊.
 pub(super) fn evaluate(sum: &Sum, tilted: &Tilted, accuracy: f64) -> LnEnclosure {
-    // d ln E / d ln mean, about: how much an error in the logarithm matters to whoever solves for the mean.
-    let leverage = (tilted.saddle.c * (sum.count * sum.mean + sum.shift).abs()).max(1.0);
-    let target = (accuracy * leverage).clamp(1e-11, 0.25);
     laplace::integrate(
         &SumLine::new(sum, tilted),
         &tilted.saddle,
         Kernel::Ramp,
-        target,
+        tilted.target(sum, accuracy),
     )
 }
 

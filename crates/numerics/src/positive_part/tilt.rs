@@ -10,7 +10,17 @@
 use super::Sum;
 use crate::laplace::{Kernel, Saddle};
 use crate::rounding::ROUNDING;
+use crate::saddle::{Found, SaddleSearch};
 use crate::special::{exp, exp_minus_1_minus_x, expm1, ln, ln_1p};
+
+/// The values are in units of the largest one, so that c has a natural size and the bracket an ordinary middle.
+const SEARCH: SaddleSearch = SaddleSearch {
+    tolerance: 1e-3,
+    shortest: 0.0,
+    cut: 0.25,
+    middle: |low, high| 0.5 * (low + high),
+    range: (1e-290, 1e290),
+};
 
 /// ln M(c), and mean and variance of the tilted law π e^{cx}/M(c).
 #[derive(Clone, Copy, Debug)]
@@ -163,36 +173,21 @@ impl Tilted {
         let gaussian = ((total_mean * total_mean + 8.0 * total_variance).sqrt() - total_mean)
             / (2.0 * total_variance);
         let largest = largest_exponent(sum, 1.0);
-        let mut c = gaussian.min(30.0 / largest);
-        let (mut low, mut high) = (0.0, f64::INFINITY);
-        for _ in 0..200 {
+        let found = SEARCH.find(gaussian.min(30.0 / largest), Kernel::Ramp, |c| {
             let tilt = Tilt::at(sum, c);
-            let (pull, stiffness) = Kernel::Ramp.pull(c);
-            let slope = sum.count * tilt.mean + sum.shift - pull;
-            let curvature = sum.count * tilt.variance + stiffness;
-            if !slope.is_finite() || slope > 0.0 {
-                high = c;
-            } else {
-                low = c;
-            }
-            let newton = c - slope / curvature;
-            if slope.is_finite() && (newton - c).abs() <= 1e-3 * c {
-                return Self::at(sum, c);
-            }
-            c = if newton > low && newton < high {
-                newton
-            } else if high == f64::INFINITY {
-                4.0 * c
-            } else if low == 0.0 {
-                0.25 * high
-            } else {
-                0.5 * (low + high)
-            };
-            if !(c > 1e-290 && c < 1e290) {
-                return None;
-            }
+            (sum.count * tilt.mean + sum.shift, sum.count * tilt.variance)
+        });
+        match found {
+            Found::Saddle(c) | Found::Unfinished(c) => Self::at(sum, c),
+            Found::OutOfRange => None,
         }
-        Self::at(sum, c)
+    }
+
+    /// How wide the enclosure of ln E may be for a relative `accuracy` of the mean at which a value is reached:
+    /// d ln E / d ln mean is about c times the mean of the sum.
+    pub(super) fn target(&self, sum: &Sum, accuracy: f64) -> f64 {
+        let leverage = (self.saddle.c * (sum.count * sum.mean + sum.shift).abs()).max(1.0);
+        (accuracy * leverage).clamp(1e-11, 0.25)
     }
 
     /// The tilt at c, with the error of K(c).
