@@ -1,9 +1,13 @@
-//! Rényi divergences of a plan: at every order an upper bound on any pair of datasets beside a pair that attains the lower one.
+//! Rényi divergences of a plan: at every order an upper bound for all pairs of datasets, and a lower bound
+//! that one pair attains.
 //!
-//! Upper: the largest over the laws that together dominate a round (the same convex order that makes them dominate every δ makes them dominate every Rényi divergence), added over rounds. Lower: the largest over explicit adversaries, the same one
-//! in every round of a kind. For Gaussian noise: λ/(2σ²), the mechanism without its shuffler, above; the pair of [`crate::bounds::shuffle_gaussian`] below.
+//! Upper: the largest over the laws that together dominate a round (the same convex order that makes them
+//! dominate every δ makes them dominate every Rényi divergence), added over rounds. Lower: the largest over
+//! explicit adversaries, the same one in every round of a kind. For Gaussian noise: λ/(2σ²), the mechanism
+//! without its shuffler, above; the pair of [`crate::bounds::shuffle_gaussian`] below.
 //!
-//! Standing: proved; ordinary floating point. (Certified, from privacy-loss distributions: [`crate::Account::renyi`].)
+//! Standing: proved; ordinary floating point. (Certified, from privacy loss distributions:
+//! [`crate::Account::renyi`].)
 
 use crate::account::{Account, account, attained_profiles, dominating_profiles};
 use crate::bound::{Answer, Bound, Numerics, Side, Standing};
@@ -34,7 +38,7 @@ pub struct Divergence {
 enum Source {
     /// Sums over counts.
     Moments(Vec<Kind>),
-    /// Laws of many atoms: privacy-loss distributions.
+    /// Laws of many atoms: privacy loss distributions.
     Distributions(Account),
 }
 
@@ -89,7 +93,7 @@ impl Divergence {
                 .lower
                 .iter()
                 .map(|(curve, name, words)| (curve.at(order), name, words))
-                // Where a curve has no value it attains nothing.
+                // A curve without a value gives no lower bound.
                 .filter(|(value, ..)| value.is_finite())
                 .max_by(|a, b| a.0.total_cmp(&b.0));
             if let Some((value, name, text)) = best {
@@ -134,7 +138,8 @@ impl Kind {
         if let Mechanism::RandomAllocation(sigma) = round.mechanism() {
             let kind = Self::gaussian(round, sigma.value(), times);
             let pair = shuffle_gaussian::pair(sigma.value(), Crowd::Everyone(round.users()));
-            // Known at integer orders, and rising: the next higher one is above it.
+            // Known at integer orders. It rises with the order, so the value at the next higher integer is
+            // above it.
             let largest = shuffle_gaussian::LARGEST as f64;
             let above = RdpCurve::new(Orders::Reals(largest), move |order| pair.at(order.ceil()));
             return Ok(Some(Self {
@@ -180,7 +185,8 @@ impl Kind {
             Participation::CheckIn(rate) => Crowd::CheckIn(users, rate.highest()),
         };
         let pair = shuffle_gaussian::pair(sigma, crowd);
-        // Known at integer orders; it rises with the order, so the next lower one is below it.
+        // Known at integer orders. It rises with the order, so the value at the next lower integer is below
+        // it.
         let below = RdpCurve::new(
             Orders::Reals(shuffle_gaussian::LARGEST as f64),
             move |order| {

@@ -231,10 +231,9 @@ impl RdpCurve {
         // Integer orders that are neighbors have none between them.
         let ended = |low: f64, high: f64| whole && order_at(high) - order_at(low) <= 1.0;
         // The objective is flat at its least: a thousandth in ln(λ − 1) is a millionth in ε.
-        if let Some(found) = golden_best(low, high, 1e-3, ended, value) {
-            if found.1 < best.1 {
-                best = found;
-            }
+        let found = golden_best(low, high, 1e-3, ended, value);
+        if let Some(found) = found.filter(|found| found.1 < best.1) {
+            best = found;
         }
         AtOrder {
             value: best.1,

@@ -1,15 +1,17 @@
 //! Sums over the counts of a law's atoms: m draws, atom j drawn kⱼ times, Σ kⱼ = m.
 //!
-//! All counts but two are chosen within windows, outside of which the probability is negligible and bounded. The
-//! last two atoms, the heaviest and the widest of the others, share the rest; the caller sums over how they do.
-//! The heaviest must be one of them, because 1 − π is known to full relative accuracy only for the others.
+//! All counts but two are chosen within windows, outside of which the probability is negligible and bounded.
+//! The last two atoms, the heaviest and the widest of the others, share the rest; the caller sums over how
+//! they do. The heaviest must be one of them, because 1 − π is known to full relative accuracy only for the
+//! others.
 
 use crate::binomial::Binomial;
 use crate::log_space::ln_add_exp;
 use crate::multinomial;
 use crate::search::first_integer;
 
-/// Estimate of the width of a window around m·π that leaves out e^{−budget}. An exact window costs a few tails.
+/// Estimate of the width of a window around m·π that leaves out e^{−budget}. An exact window costs a few
+/// tails.
 pub(crate) fn rough_width(count: f64, weight: f64, budget: f64) -> f64 {
     let spread = (2.0 * budget * count * weight * (1.0 - weight)).sqrt();
     (2.0 * spread + 1.0).min(count + 1.0)
@@ -54,15 +56,15 @@ impl Window {
         } else {
             law.ln_lower_tail(first - 1)
         };
-        // The tails are accurate to 1e-12, and a relative error of 8 ε in the weight moves them by far less than a
-        // percent.
+        // The tails are accurate to 1e-12, and a relative error of 8 ε in the weight moves them by far less
+        // than a percent.
         let outside = ln_add_exp(above, below) + 0.01;
         Some((Self { first, last }, outside))
     }
 }
 
-/// The order in which counts are chosen: the outer atoms, from the narrowest window to the widest, and the two inner
-/// ones, the widest of the others and the heaviest. `None` with fewer than two atoms.
+/// The order in which counts are chosen: the outer atoms, from the narrowest window to the widest, and the
+/// two inner ones, the widest of the others and the heaviest. `None` with fewer than two atoms.
 pub(crate) fn ordered<A: Copy>(
     atoms: impl Iterator<Item = A>,
     weight: impl Fn(&A) -> f64,
@@ -77,8 +79,8 @@ pub(crate) fn ordered<A: Copy>(
     Some((order, inner))
 }
 
-/// Calls `leaf` with every choice of outer counts within the windows, how many of the `draws` are left for the inner
-/// atoms, and a state that `step` carries on from one choice (level, count) to the next.
+/// Calls `leaf` with every choice of outer counts within the windows, how many of the `draws` are left for
+/// the inner atoms, and a state that `step` carries on from one choice (level, count) to the next.
 pub(crate) fn walk<S: Copy>(
     windows: &[Window],
     draws: f64,
@@ -115,8 +117,8 @@ fn descend<S: Copy>(
     }
 }
 
-/// ln of the probability of the outer counts followed by the inner ones, and Σ|k − mπ|: what a relative error of the
-/// weights is multiplied by ([`crate::multinomial`]).
+/// ln of the probability of the outer counts followed by the inner ones, and Σ|k − mπ|: what a relative error
+/// of the weights is multiplied by ([`crate::multinomial`]).
 pub(crate) fn ln_probability(
     outer: &[f64],
     inner: [f64; 2],

@@ -1,7 +1,7 @@
 //! Enclosures: two numbers with the truth between them, kept as natural logarithms.
 //!
-//! Every certified computation of this crate returns an [`LnEnclosure`]. Rounding, truncation and discretization errors widen it, so that a
-//! failure shows as a wide enclosure and never as a wrong one.
+//! Every certified computation of this crate returns an [`LnEnclosure`]. Rounding, truncation and
+//! discretization errors widen it, so that a failure shows as a wide enclosure and never as a wrong one.
 
 use crate::rounding::ROUNDING;
 use crate::special;
@@ -36,7 +36,8 @@ impl LnEnclosure {
         }
     }
 
-    /// Encloses e^`scale` · [`low`, `high`], rounding outward. An end that is NaN becomes an end that says nothing.
+    /// Encloses e^`scale` · [`low`, `high`], rounding outward. An end that is NaN becomes an end that says
+    /// nothing.
     pub(crate) fn scaled(scale: f64, low: f64, high: f64) -> Self {
         let side = |value: f64, direction: f64, unknown: f64| {
             if value > 0.0 {
@@ -68,7 +69,8 @@ impl LnEnclosure {
     }
 }
 
-/// Which ends of an enclosure the caller will use. For a law of many atoms each end costs as much as the other.
+/// Which ends of an enclosure the caller will use. For a law of many atoms each end costs as much as the
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Both.
@@ -121,6 +123,6 @@ impl Wanted {
     }
 }
 
-/// Smallest ln value that is enclosed from below. No double holds e^−760 (the smallest is e^−744.4), so a value whose Chernoff bound is
-/// smaller is reported as [0, Chernoff bound].
+/// Smallest ln value that is enclosed from below. No double holds e^−760 (the smallest is e^−744.4), so a
+/// value whose Chernoff bound is smaller is reported as [0, Chernoff bound].
 pub(crate) const NEGLIGIBLE: f64 = -760.0;

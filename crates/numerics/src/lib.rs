@@ -2,7 +2,7 @@
 //!
 //! | module | what it gives |
 //! |---|---|
-//! | [`special`] | the elementary and special functions, from one crate, behind one file |
+//! | [`special`] | elementary and special functions |
 //! | [`rounding`] | directed rounding: `exp_up`, `ln_down`, ...; bounds on rounding errors |
 //! | [`enclosure`] | two logarithms with the truth between them |
 //! | [`log_space`] | sums of numbers known by their logarithms |

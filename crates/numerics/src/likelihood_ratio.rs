@@ -1,19 +1,23 @@
 //! All likelihood ratios of a pair of sums, counted into cells.
 //!
-//! A = P₁ + … + Pₘ + s and B = Q₁ + … + Qₘ + s, the pairs (P, Q) independent and of one finite law with E P = E Q = 1, n = m + s. Under the law of the draws, A/n and B/n are the densities of two probability
-//! measures; their likelihood ratio is Λ = A/B. Between the nodes αᵢ = e^{ih} this gives, for each cell [αᵢ, αᵢ₊₁),
+//! A = P₁ + … + Pₘ + s and B = Q₁ + … + Qₘ + s, the pairs (P, Q) independent and of one finite law with E P =
+//! E Q = 1, n = m + s. Under the law of the draws, A/n and B/n are the densities of two probability measures;
+//! their likelihood ratio is Λ = A/B. Between the nodes αᵢ = e^{ih} this gives, for each cell [αᵢ, αᵢ₊₁),
 //!
 //! ```text
 //! rise  = (1/n) E[ B (Λ − αᵢ)   ; Λ in the cell ]
 //! fall  = (1/n) E[ B (αᵢ₊₁ − Λ) ; Λ in the cell ]
 //! ```
 //!
-//! by one walk over the counts of the atoms: as many terms as there are outcomes that matter, whatever the number of nodes. For E(A − αB)₊ at a single α there is [`crate::positive_part`].
+//! by one sum over the counts of the atoms, with as many terms as there are outcomes that matter, for any
+//! number of nodes. For E(A − αB)₊ at a single α there is [`crate::positive_part`].
 //!
 //! # Errors
 //!
-//! Ratios are rounded up, by at most [`Cells::SHIFT`]. Every term is within a relative [`Cells::relative_error`] of the truth, apart from that. What is left out has an (A/n)-mass of at most [`Cells::dropped`]: the sum of A restricted to
-//! "the count of an atom of weight π is outside its window" is at most n P[Bin(m−1, π) + {0 or 1} outside].
+//! Ratios are rounded up, by at most [`Cells::SHIFT`]. Apart from that, every term is within a relative
+//! [`Cells::relative_error`] of the truth. The outcomes left out have an (A/n)-mass of at most
+//! [`Cells::dropped`]: the sum of A restricted to "the count of an atom of weight π is outside its window" is
+//! at most n P[Bin(m−1, π) + {0 or 1} outside].
 //!
 //! Standing: certified.
 
@@ -100,7 +104,8 @@ impl PairSum<'_> {
         self.atoms.iter().copied().filter(|atom| atom.weight > 0.0)
     }
 
-    /// Counts all outcomes but a part of about e^`ln_dropped` into the cells between the nodes e^{i·`step`}, i from `nodes.0` to `nodes.1` (which is larger).
+    /// Counts all outcomes but a part of about e^`ln_dropped` into the cells between the nodes e^{i·`step`},
+    /// i from `nodes.0` to `nodes.1` (which is larger).
     ///
     /// ```
     /// use shuffledp_numerics::likelihood_ratio::{Atom, PairSum};
@@ -184,7 +189,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// The last two atoms share what is left: outwards from the most likely division, until the rest is negligible.
+    /// The last two atoms share what is left: outwards from the most likely division, until the rest is
+    /// negligible.
     fn share(&mut self, outer: &[f64], left: f64, (a, b): (f64, f64)) {
         let [first, second] = self.inner;
         let odds = first.weight / second.weight;
@@ -200,7 +206,7 @@ impl Tally {
                 b + k * first.denominator + (left - k) * second.denominator,
             )
         };
-        // A/n is at most this for any division of the rest: bounds whatever is cut off below.
+        // A is at most this for any division of the rest, which bounds what is cut off below.
         let most = at(0.0).0.max(at(left).0);
         let cutoff = self.cutoff;
         let (mut up, mut down) = (mode, mode);
@@ -230,7 +236,7 @@ impl Tally {
             self.add(weight, at(down));
         }
         let steps = 2.0 * (up - down) + astray;
-        // For probabilities so small that a part of them is no double.
+        // For probabilities so small that products with them underflow.
         self.cells.dropped += f64::MIN_POSITIVE * most * (left + 1.0);
         self.terms += up - down + 1.0;
         let relative = 1e-12 + 2.0 * ROUNDING * (steps + 8.0);
@@ -239,11 +245,11 @@ impl Tally {
 
     /// One outcome of probability `weight`·n.
     fn add(&mut self, weight: f64, (a, b): (f64, f64)) {
-        // No draw with P, Q > 0 and no shift: an outcome that neither measure can have.
+        // No draw with P, Q > 0 and no shift: an outcome of probability zero under both measures.
         if b <= 0.0 {
             return;
         }
-        // A ratio of one is one: most outcomes with few reports have it.
+        // A ratio of exactly one is not rounded up: with few draws most outcomes have it.
         let ratio = if a == b {
             1.0
         } else {
@@ -269,7 +275,8 @@ impl Tally {
             }
             let inside = &mut self.cells.inside[cell];
             inside.0 += mass * (ratio - nodes[cell]);
-            // The width of the cell from its lower node alone: two nodes rounded apart would lose or make mass, a part ε/h of it.
+            // The width of the cell is computed from its lower node alone: from two rounded nodes, mass would
+            // be off by a part ε/h.
             inside.1 += mass * (nodes[cell] * self.width - (ratio - nodes[cell])).max(0.0);
         }
     }

@@ -1,10 +1,11 @@
 //! The saddle point of a Laplace integral: the c > 0 where K(c) + ln f̂(c) is least.
 //!
-//! There the integrand e^{K(z)} f̂(z) is smallest on the real axis and falls fastest off it. Newton's method on the
-//! derivative K′(c) − pull(c) (see [`Kernel::pull`]), which rises, within a bracket that every step shrinks.
+//! There the integrand e^{K(z)} f̂(z) is smallest on the real axis and falls fastest off it. Newton's method
+//! on the derivative K′(c) − pull(c) (see [`Kernel::pull`]), which rises, within a bracket that every step
+//! shrinks.
 //!
-//! Standing: none is needed. The integral has the same value along every line Re z = c > 0, so c decides about
-//! the number of nodes and never about the result.
+//! Standing: none is needed. The integral has the same value along every line Re z = c > 0, so c decides
+//! about the number of nodes and never about the result.
 
 use crate::laplace::Kernel;
 

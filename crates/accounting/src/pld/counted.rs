@@ -1,6 +1,6 @@
 //! Counting: the likelihood ratios of all outcomes of a round, in the cells between lattice points.
 
-use super::Lattice;
+use super::lattice::Lattice;
 use super::resolution::{MARGIN, Resolution};
 use crate::profile::{Direction, Profile};
 use shuffledp_numerics::lattice::Measure;
@@ -27,8 +27,8 @@ impl Lattice {
         .cells(self.step, (first, last), resolution.ln_tail - MARGIN)
     }
 
-    /// No ratio exceeds e^limit. Where the last node is at or beyond that, ratios that rounding has put beyond the node
-    /// belong on it.
+    /// No ratio exceeds e^limit. Where the last node is at or beyond that, ratios that rounding has put
+    /// beyond the node belong on it.
     pub(super) fn within_limit(&self, cells: &mut Cells, last: i64, limit: f64) {
         if self.loss(last) >= limit {
             cells.above.1 += cells.above.0 * exp(-self.loss(last)) * (1.0 + ROUNDING_TWICE);
@@ -52,8 +52,8 @@ impl Lattice {
                 mass += (rise + fall) / gap;
                 h += beyond * gap + rise;
             }
-            // Ratios and nodes are known to within a shift. It may put an outcome into the neighboring cell, which has
-            // the same effect once more.
+            // Ratios and nodes are known to within a shift. It may put an outcome into the neighboring cell,
+            // which has the same effect once more.
             let neighbor = match i.checked_sub(1) {
                 Some(j) => {
                     (cells.inside[j].0 + cells.inside[j].1) / (alpha * expm1(self.step)) * 1.1
@@ -70,8 +70,8 @@ impl Lattice {
         values
     }
 
-    /// Each outcome split between the two ends of its cell so that both of its masses are kept: the same distribution as
-    /// by connecting the dots, without taking differences.
+    /// Each outcome split between the two ends of its cell so that both of its masses are kept: the same
+    /// distribution as by connecting the dots, without taking differences.
     pub(super) fn split(&self, cells: &Cells, first: i64) -> Option<Measure> {
         let mut masses = vec![0.0; cells.inside.len() + 1];
         let alpha = |i: usize| exp(self.loss(first + i as i64));

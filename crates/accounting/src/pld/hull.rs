@@ -1,6 +1,6 @@
 //! From values at lattice points to masses: the convex hull, and its changes of slope.
 
-use super::Lattice;
+use super::lattice::Lattice;
 use crate::bound::Side;
 use shuffledp_numerics::lattice::Measure;
 use shuffledp_numerics::rounding::ROUNDING_TWICE;
@@ -69,8 +69,8 @@ impl Lattice {
         hull
     }
 
-    /// Both hulls, with the common dot at α = 1 lowered until the kink there is convex. That is safe for a lower bound.
-    /// (For an upper bound a concave kink is left out, which raises the function.)
+    /// Both hulls, with the common dot at α = 1 lowered until the kink there is convex. That is safe for a
+    /// lower bound. (For an upper bound a concave kink is left out, which raises the function.)
     fn convex_at_one(&self, left: &[Dot], right: &[Dot]) -> Option<(Vec<Dot>, Vec<Dot>)> {
         let (mut left, mut right) = (left.to_vec(), right.to_vec());
         for _ in 0..50 {
@@ -91,8 +91,8 @@ impl Lattice {
         None
     }
 
-    /// The masses p = α·(change of slope) of the function (1 − α)₊ + r, r given by dots left and right of α = 1 (both
-    /// lists contain it).
+    /// The masses p = α·(change of slope) of the function (1 − α)₊ + r, r given by dots left and right of α =
+    /// 1 (both lists contain it).
     ///
     /// Left of the first dot and right of the last one r is constant.
     pub(super) fn masses(&self, left: &[Dot], right: &[Dot], side: Side) -> Option<Measure> {

@@ -1,7 +1,8 @@
-//! The optimistic side: values at lattice points such that the piecewise linear function through them is below h.
+//! The optimistic side: values at lattice points such that the piecewise linear function through them is
+//! below h.
 
-use super::Lattice;
 use super::hull::Dot;
+use super::lattice::Lattice;
 use shuffledp_numerics::rounding::ROUNDING_TWICE;
 use shuffledp_numerics::special::{exp, expm1};
 
@@ -76,8 +77,8 @@ impl<'a> Enclosed<'a> {
             f64::INFINITY
         };
         let chord = (end - start) / width;
-        // At x from the start of the cell, the chord exceeds the line before by `rise`·x and the line after by
-        // `fall`·(width − x).
+        // At x from the start of the cell, the chord exceeds the line before by `rise`·x and the line after
+        // by `fall`·(width − x).
         let (rise, fall) = (
             (chord - slope_before).max(0.0),
             (slope_after - chord).max(0.0),
@@ -94,7 +95,8 @@ impl<'a> Enclosed<'a> {
         at_crossing.min(higher) * (1.0 + ROUNDING_TWICE) + ROUNDING_TWICE * higher
     }
 
-    /// The lower ends, lowered by the larger gap of the two cells beside each; −∞ at the first and the last point.
+    /// The lower ends, lowered by the larger gap of the two cells beside each; −∞ at the first and the last
+    /// point.
     fn below_chords(&self) -> Vec<f64> {
         let gaps: Vec<f64> = (self.first..self.last()).map(|i| self.gap(i)).collect();
         let gap = |cell: i64| {
@@ -109,20 +111,21 @@ impl<'a> Enclosed<'a> {
             .collect()
     }
 
-    /// Whether the line through a point of height `low` and its inward neighbor of height `inward`, continued outward,
-    /// is still at or above zero after one more cell.
+    /// Whether the line through a point of height `low` and its inward neighbor of height `inward`, continued
+    /// outward, is still at or above zero after one more cell.
     fn continues(&self, low: f64, inward: f64, outward: f64) -> bool {
         let ratio = exp(outward * self.lattice.step);
         low - (inward - low) * ratio * (1.0 + ROUNDING_TWICE) >= 0.0
     }
 
-    /// Values of r such that the piecewise linear function through them is below any convex function (1 − α)₊ + r
-    /// within the enclosures; zero at both ends.
+    /// Values of r such that the piecewise linear function through them, with (1 − α)₊ added, is below any
+    /// convex function within the enclosures; zero at both ends.
     pub(super) fn lowered(&self) -> Vec<Dot> {
         let lowered = self.below_chords();
         let value = |i: i64| lowered[(i - self.first) as usize];
-        // Outwards from α = 1 the values end where they reach zero, or where the line through this point and the one
-        // before it would reach zero within the next cell: up to there a straight line down to zero is below h.
+        // Outwards from α = 1 the values end where they reach zero, or where the line through this point and
+        // the one before it would reach zero within the next cell: up to there a straight line down to zero
+        // is below h.
         let keep = |i: i64| {
             let inward = self.at(i - i.signum()).1;
             value(i) > 0.0 && self.continues(self.at(i).0, inward, i.signum() as f64)

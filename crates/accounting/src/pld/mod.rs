@@ -2,41 +2,43 @@
 //!
 //! # Definition
 //!
-//! A profile h(α) = Hα(P‖Q), convex and falling in α ≥ 0, from h(0) = 1, is h(α) = Σ q (λ − α)₊ + p_∞ for a measure q
-//! on likelihood ratios λ (Q's), with P's masses p = λ q at the loss ln λ. A function that is convex, piecewise linear,
-//! and has kinks at the lattice points α_i = e^{ih} only is therefore a distribution of losses on the lattice: q_i is
-//! the change of slope at α_i.
+//! A profile h(α) = Hα(P‖Q), convex and falling in α ≥ 0, from h(0) = 1, is h(α) = Σ q (λ − α)₊ + p_∞ for a
+//! measure q on likelihood ratios λ (Q's), with P's masses p = λ q at the loss ln λ. A function that is
+//! convex, piecewise linear, and has kinks at the lattice points α_i = e^{ih} only is therefore a
+//! distribution of losses on the lattice: q_i is the change of slope at α_i.
 //!
 //! # Pessimistic: connect the dots (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022)
 //!
-//! Take certified upper values of h at the lattice points and the largest convex function below them (their lower
-//! convex hull): h itself is convex and below them, so the hull is above h everywhere. To the right of the last point
-//! it stays constant: that value is the mass p_∞ of an infinite loss. Towards α = 0 it goes straight to h(0) = 1.
+//! Take certified upper values of h at the lattice points and the largest convex function below them (their
+//! lower convex hull): h itself is convex and below them, so the hull is above h everywhere. To the right of
+//! the last point it stays constant: that value is the mass p_∞ of an infinite loss. Towards α = 0 it goes
+//! straight to h(0) = 1.
 //!
 //! # Optimistic
 //!
-//! In each cell h lies above the lines through its neighbors' points, extended. Where the chord exceeds the higher of
-//! the two lines by at most g, the chord lowered by g is below h. Lower every point by the larger g of its two cells
-//! and take the hull: below h everywhere. Beyond the first and the last point use h ≥ (1 − α)₊. The masses then add up
-//! to slightly less than one, which is allowed: composition needs ∫ (λ−α)₊ dq ≤ h(α) for all α (the stop-loss order),
-//! and that survives products of independent ratios.
+//! In each cell h lies above the lines through its neighbors' points, extended. Where the chord exceeds the
+//! higher of the two lines by at most g, the chord lowered by g is below h. Lower every point by the larger g
+//! of its two cells and take the hull: below h everywhere. Beyond the first and the last point use h ≥ (1 −
+//! α)₊. The masses then add up to slightly less than one, which is allowed: composition needs ∫ (λ−α)₊ dq ≤
+//! h(α) for all α (the stop-loss order), and that survives products of independent ratios.
 //!
 //! # Counting
 //!
-//! Where all outcomes of a round can be enumerated ([`shuffledp_numerics::likelihood_ratio`]), one pass over them gives
-//! h at every lattice point. For a single law that is the same in both directions it gives the masses themselves: each
-//! outcome is split between the ends of its cell so that both of its masses are kept, which is the same as connecting
-//! the dots. The lattice may then be as fine as composition can handle.
+//! Where all outcomes of a round can be enumerated ([`shuffledp_numerics::likelihood_ratio`]), one pass over
+//! them gives h at every lattice point. For a single law that is the same in both directions it gives the
+//! masses themselves: each outcome is split between the ends of its cell so that both of its masses are kept,
+//! which is the same as connecting the dots. The lattice may then be as fine as composition can handle.
 //!
 //! # Rounding
 //!
-//! With r(α) = h(α) − (1 − α)₊, tiny at both ends, slopes are differences of small numbers known to full relative
-//! accuracy; at α = 1 the slope changes by 1 more. Every mass is moved to the safe side by a bound on its rounding
-//! error.
+//! With r(α) = h(α) − (1 − α)₊, tiny at both ends, slopes are differences of small numbers known to full
+//! relative accuracy; at α = 1 the slope changes by 1 more. Every mass is moved to the safe side by a bound
+//! on its rounding error.
 //!
-//! Standing: certified. The composed result is exact at the lattice points for one round, and otherwise off by about
-//! h²/12 of each round's variance.
+//! Standing: certified. The composed result is exact at the lattice points for one round, and otherwise off
+//! by about h²/12 of each round's variance.
 //!
+//! * `lattice`: the lattice of losses.
 //! * `resolution`: how fine the lattice is and how far it reaches.
 //! * `values`: h at the lattice points, evaluated.
 //! * `counted`: the same, and the masses, from the outcomes of a round.
@@ -45,6 +47,7 @@
 
 mod counted;
 mod hull;
+mod lattice;
 mod lowered;
 mod resolution;
 mod values;
@@ -52,6 +55,7 @@ mod values;
 use crate::bound::Side;
 use crate::profile::{COARSE, Direction, Profile};
 use hull::Dot;
+use lattice::{Lattice, MOST_POINTS};
 use lowered::Enclosed;
 pub use resolution::{Company, Resolution, Values};
 use resolution::{POINTS, is_direct};
@@ -63,10 +67,8 @@ use shuffledp_numerics::special::ln;
 use std::sync::Arc;
 use values::parallel;
 
-/// Most lattice points on either side of zero: limits time and memory. Losses beyond them count as infinite.
-const MOST_POINTS: i64 = 40_000;
-/// The lattice ends on the left where E(α − Λ)₊ is this part of a standard deviation of the loss. What lies beyond is
-/// moved to the edge (pessimistic) or dropped (optimistic), which changes ε by less than that.
+/// The lattice ends on the left where E(α − Λ)₊ is this part of a standard deviation of the loss. What lies
+/// beyond is moved to the edge (pessimistic) or dropped (optimistic).
 const LEFT_TAIL: f64 = 1e-10;
 
 /// The distribution of the privacy loss of one round, on one side of the truth.
@@ -137,8 +139,8 @@ impl Pld {
         })
     }
 
-    /// A distribution that dominates a round in both directions, given certified upper values of ln δ(ε) up to the
-    /// largest loss `limit`, and about the standard `deviation` of the loss.
+    /// A distribution that dominates a round in both directions, given certified upper values of ln δ(ε) up
+    /// to the largest loss `limit`, and about the standard `deviation` of the loss.
     pub(crate) fn pessimistic_from(
         upper: impl Fn(f64) -> f64 + Send + Sync,
         limit: f64,
@@ -154,7 +156,8 @@ impl Pld {
         Self::through(&lattice, &values, deviation, limit)
     }
 
-    /// The same for a round that has losses beyond the limit, even infinite ones: their mass stays in δ at every ε.
+    /// The same for a round that has losses beyond the limit, even infinite ones: their mass stays in δ at
+    /// every ε.
     pub(crate) fn without_limit(mut self) -> Self {
         self.loss_limit = f64::INFINITY;
         self
@@ -271,29 +274,4 @@ fn first_index(reach: i64, condition: impl Fn(i64) -> bool) -> i64 {
     // Indices are at most 2·MOST_POINTS, far within both types.
     let found = bisect_integers_from_below(16, reach.max(0) as u64, |i| condition(i as i64));
     (found.holds as i64).max(1)
-}
-
-/// The lattice hℤ of losses, h a power of two, and its likelihood ratios α_i = e^{ih}.
-struct Lattice {
-    exponent: i32,
-    step: f64,
-}
-
-impl Lattice {
-    fn new(exponent: i32) -> Self {
-        Self {
-            exponent,
-            step: 2f64.powi(exponent),
-        }
-    }
-
-    /// The loss at a lattice point.
-    fn loss(&self, index: i64) -> f64 {
-        index as f64 * self.step
-    }
-
-    /// The first lattice point at or above a loss, or one that is too far out.
-    fn index_above(&self, loss: f64) -> i64 {
-        (loss / self.step).ceil().min(MOST_POINTS as f64 * 2.0) as i64
-    }
 }

@@ -1,7 +1,8 @@
 //! How fine the lattice of losses is, and how far out it reaches.
 //!
-//! The step is chosen so that the discretization adds h²/12 to each round's variance, a part `accuracy` of it; see the
-//! constants for the exceptions. None of this can make a bound wrong: a poor choice makes it loose, or slow.
+//! The step is chosen so that the discretization adds h²/12 to each round's variance, a part `accuracy` of
+//! it; see the constants for the exceptions. None of this can make a bound wrong: a poor choice makes it
+//! loose, or slow.
 
 use crate::bound::Side;
 use crate::profile::{Direction, Profile};
@@ -9,17 +10,18 @@ use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::likelihood_ratio::PairSum;
 use shuffledp_numerics::search::bisect_on_log_scale;
 
-/// Most lattice points to the right of zero at the default accuracy. A round with a longer tail is made of rare large
-/// losses, for which a coarser lattice is enough.
+/// Most lattice points to the right of zero at the default accuracy. A round with a longer tail is made of
+/// rare large losses, for which a coarser lattice is enough.
 pub(super) const POINTS: f64 = 2500.0;
 /// Up to this many outcomes, counting them is faster than evaluating the profile at every lattice point.
 const MOST_OUTCOMES: f64 = 2e6;
-/// Finest step at which outcomes are counted. Counting knows each loss to some 1e-14, which must be negligible beside a
-/// step.
+/// Finest step at which outcomes are counted. Counting knows each loss to some 1e-14, which must be
+/// negligible beside a step.
 const FINEST_COUNTED: f64 = 1e-7;
 /// Most lattice points to the right of zero where outcomes are counted: limits the cost of composition.
 const MOST_COUNTED: f64 = 32_000.0;
-/// From this many rounds on, the transform of the sum of losses decays before it sees how fine the lattice is.
+/// From this many rounds on, the transform of the sum of losses decays before it sees how fine the lattice
+/// is.
 const MANY_ROUNDS: f64 = 30.0;
 /// Counting leaves out e^{−`MARGIN`} ≈ 1e-4 of the tail.
 pub(super) const MARGIN: f64 = 9.0;
@@ -47,16 +49,16 @@ pub struct Company {
 /// How to know a round's profile at all lattice points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Values {
-    /// All outcomes of the round can be counted. One pass over them serves every point, so that a fine lattice costs no
-    /// more than a coarse one.
+    /// All outcomes of the round can be counted. One pass over them serves every point, so that a fine
+    /// lattice costs no more than a coarse one.
     Counted,
     /// One evaluation for each point, at this relative accuracy in ε.
     Evaluated(f64),
 }
 
 impl Resolution {
-    /// A lattice on which one round, in this company, costs at most about `accuracy` of relative error in the composed
-    /// ε. The first of `profiles` is the one that varies most.
+    /// A lattice on which one round, in this company, costs at most about `accuracy` of relative error in the
+    /// composed ε. The first of `profiles` is the one that varies most.
     pub fn for_accuracy(
         profiles: &[Profile],
         side: Side,
@@ -86,9 +88,9 @@ impl Resolution {
                 values: Values::Evaluated(accuracy),
             };
         }
-        // Where outcomes go straight into cells, the lattice may be as fine as composition can handle. A fine lattice is
-        // expensive there in few rounds, or where losses are few or nearly a lattice themselves: then the transform
-        // does not decay and has to be known at every node.
+        // Where outcomes go straight into cells, the lattice may be as fine as composition can handle. A fine
+        // lattice is expensive there in few rounds, or where losses are few or nearly a lattice themselves:
+        // then the transform does not decay and has to be known at every node.
         let decays = company.rounds >= MANY_ROUNDS && profile.is_smooth();
         let halvings = if side == Side::Upper && is_direct(profiles) && decays {
             (MOST_COUNTED * 2f64.powi(exponent) / tail)

@@ -1,17 +1,17 @@
 //! The profile h at the lattice points, as enclosures: by counting, or by one evaluation for each point.
 //!
-//! Where an evaluation takes milliseconds, far points are skipped and filled in: h is convex, so that it is below its
-//! chords and above their extensions.
+//! Where an evaluation takes milliseconds, far points are skipped and filled in: h is convex, so that it is
+//! below its chords and above their extensions.
 
-use super::Lattice;
+use super::lattice::Lattice;
 use super::resolution::{Resolution, Values};
 use crate::profile::{Direction, Profile};
 use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::rounding::{ROUNDING_TWICE, exp_down, exp_up};
 use shuffledp_numerics::special::expm1;
 
-/// For expensive profiles only: beyond this many lattice points every second value is evaluated, beyond twice as many
-/// every third, and so on. The distance between evaluated points is thus about 1/90 of the loss.
+/// For expensive profiles only: after index i the next value evaluated is i/`SPARSE` points further on (at
+/// least one), so that evaluated losses are about a ninetieth apart, relatively.
 const SPARSE: i64 = 90;
 
 impl Lattice {
@@ -55,12 +55,12 @@ impl Lattice {
         }
     }
 
-    /// Enclosures at all lattice points from those `known` at the points `asked`, for a convex function: above by the
-    /// chord, below by the chords of the neighboring intervals, extended.
+    /// Enclosures at all lattice points from those `known` at the points `asked`, for a convex function:
+    /// above by the chord, below by the chords of the neighboring intervals, extended.
     fn filled(&self, asked: &[i64], known: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let alpha = |i: i64| expm1(self.loss(i));
-        // The line through a point at `far` and one at `near`, continued beyond `near`: below a convex function if the
-        // first is at or above it and the second at or below.
+        // The line through a point at `far` and one at `near`, continued beyond `near`: below a convex
+        // function if the first is at or above it and the second at or below.
         let beyond = |near: usize, far: usize, x: f64| {
             let slope = (known[near].0 - known[far].1) / (alpha(asked[near]) - alpha(asked[far]));
             known[near].0 + slope * (x - alpha(asked[near]))

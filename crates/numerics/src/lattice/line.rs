@@ -1,7 +1,9 @@
-//! The cumulant function of a sum of lattice variables on the vertical line Re z = c.
+//! The cumulant function of a sum of lattice variables on the vertical line Re z = c, as [`crate::laplace`]
+//! wants it.
 
-use super::ramp::{Prepared, Ramp, Shape};
-use super::tilted::Table;
+use super::measure::Tilt;
+use super::sum::Sum;
+use super::tilted::{Table, TiltedMeasure};
 use crate::laplace::{Line, Node, Saddle};
 use crate::rounding::ROUNDING;
 use crate::special::{atan2, exp, ln, ln_1p};
@@ -9,17 +11,66 @@ use std::cell::RefCell;
 use std::f64::consts::PI;
 use std::rc::Rc;
 
-/// Fewer nodes than this are evaluated one by one.
+/// Up to this many nodes are always evaluated one by one.
 const FEW_NODES: f64 = 512.0;
-/// More nodes than this are worth a transform, of a sum of fewer terms than that.
+/// If more nodes than this have an integrand that is not negligible, one transform is cheaper than evaluating
+/// them.
 const MANY_ALIVE: f64 = 40.0;
+/// But only for sums of fewer terms: a transform has a larger rounding error, which is multiplied by the
+/// number of terms.
 const FEW_TERMS: f64 = 1e5;
-/// More than this would be too much memory; such a sum has many rounds and few nodes that matter.
+/// Most nodes of a table: limits memory to some 100 MB. A sum with more nodes has many terms, and few nodes
+/// matter.
 const MOST_TABLED: f64 = 4e6;
+
+/// The numbers on one line that do not depend on t.
+pub(super) struct Prepared<'a> {
+    pub(super) c: f64,
+    pub(super) tilt: Tilt,
+    parts: Vec<TiltedMeasure<'a>>,
+    /// (b, K(b) rounded up), for t = 0.
+    cumulants: RefCell<Vec<(f64, f64)>>,
+    /// The last table that was made.
+    table: RefCell<Option<Rc<Table>>>,
+}
+
+impl<'a> Prepared<'a> {
+    /// The line Re z = c.
+    pub(super) fn new(sum: &'a Sum, c: f64) -> Self {
+        Self {
+            c,
+            tilt: sum.tilt(c),
+            parts: sum
+                .parts
+                .iter()
+                .map(|(measure, count)| TiltedMeasure::new(measure, *count, c))
+                .collect(),
+            cumulants: RefCell::new(Vec::new()),
+            table: RefCell::new(None),
+        }
+    }
+
+    /// K(c) − ct, with its error; `None` where it is not finite.
+    pub(super) fn saddle(&self, t: f64) -> Option<Saddle> {
+        let (c, tilt) = (self.c, self.tilt);
+        let cumulant = tilt.ln_moment - c * t;
+        let error = tilt.error + ROUNDING * (tilt.ln_moment.abs() + c * t);
+        (cumulant.is_finite() && tilt.variance.is_finite() && error.is_finite()).then_some(Saddle {
+            c,
+            cumulant,
+            variance: tilt.variance,
+            error,
+        })
+    }
+}
 
 /// The line Re z = c.
 pub(super) struct LatticeLine<'a, 'm> {
-    pub(super) ramp: &'a Ramp<'m>,
+    pub(super) sum: &'a Sum,
+    /// ln of the total mass, rounded up.
+    pub(super) mass: f64,
+    /// Whether a table is made as soon as more than [`MANY_ALIVE`] nodes matter.
+    pub(super) tabulate_early: bool,
     pub(super) t: f64,
     pub(super) saddle: &'a Saddle,
     pub(super) prepared: &'a Prepared<'m>,
@@ -100,7 +151,8 @@ impl Line for LatticeLine<'_, '_> {
                 }
                 let mut modulus = part.largest_beyond(start, end);
                 if modulus >= 0.9 {
-                    // The law is nearly a lattice itself and comes back to life further out. Here and now it may be small all the same.
+                    // The law is nearly on a coarser lattice, so that |φ̂| is large again further out. In
+                    // this block it may be small all the same.
                     let middle = 0.5 * (start + end);
                     let (real, imaginary) = part.rotated(middle);
                     let here = real.hypot(imaginary)
@@ -127,15 +179,15 @@ impl Line for LatticeLine<'_, '_> {
             self.table.replace(Some(table));
             return;
         }
-        // Does the integrand stay alive far from the real axis? Then most nodes will be asked for.
+        // Is the integrand above e^−40 far from the real axis? Then most nodes will be asked for.
         let alive = |fraction: f64| {
             let theta = (fraction * last).round() * step;
             self.node(theta, f64::NEG_INFINITY).ln_modulus > -40.0
         };
-        // Or is it alive at more nodes than it takes to transform everything? A transform rounds more than a sum does, which few terms forgive.
+        // Or is it above that at more nodes than a transform costs?
         let terms: f64 = self.prepared.parts.iter().map(|part| part.count).sum();
         let some = MANY_ALIVE / last;
-        let many = self.ramp.shape == Shape::Plain && terms < FEW_TERMS && alive(some);
+        let many = self.tabulate_early && terms < FEW_TERMS && alive(some);
         if many || [0.11, 0.23, 0.37, 0.53, 0.71, 0.89].into_iter().any(alive) {
             let finest = self
                 .prepared
@@ -172,7 +224,7 @@ impl Line for LatticeLine<'_, '_> {
             .find(|(at, _)| *at == b)
             .copied();
         let (_, at_zero) = known.unwrap_or_else(|| {
-            let tilt = self.ramp.sum.tilt(b);
+            let tilt = self.sum.tilt(b);
             let value = tilt.ln_moment + tilt.error + ROUNDING * (tilt.ln_moment.abs() + PI);
             self.prepared.cumulants.borrow_mut().push((b, value));
             (b, value)
@@ -181,6 +233,6 @@ impl Line for LatticeLine<'_, '_> {
     }
 
     fn mass(&self) -> f64 {
-        exp(self.ramp.flat.ln_moment + self.ramp.flat.error)
+        exp(self.mass)
     }
 }

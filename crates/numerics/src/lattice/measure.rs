@@ -7,8 +7,8 @@
 use crate::rounding::ROUNDING;
 use crate::special::{exp, ln};
 
-/// Number of neighboring entries that share one evaluation of an exponential or of a sine: the others are products of
-/// two numbers from tables.
+/// Number of neighboring entries that share one evaluation of an exponential or of a sine: the others are
+/// products of two numbers from tables.
 pub(super) const CHUNK: usize = 64;
 /// Bound on the rounding error of one such product, in units of [`ROUNDING`].
 pub(super) const PRODUCT: f64 = 4.0;
@@ -24,7 +24,8 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// `masses[i]` at (`first` + i)·2^`exponent`; `None` unless all are finite and not negative, and one is positive.
+    /// `masses[i]` at (`first` + i)·2^`exponent`; `None` unless all are finite and not negative, and one is
+    /// positive.
     ///
     /// ```
     /// use shuffledp_numerics::lattice::Measure;
@@ -79,7 +80,8 @@ impl Measure {
         self.tilt_of(c, &self.tilted(c))
     }
 
-    /// p e^{cx − top} for all points. From each chunk's largest exponent downwards, so that nothing overflows.
+    /// p e^{cx − top} for all points. Products go down from each chunk's largest exponent, so that nothing
+    /// overflows.
     pub(super) fn tilted(&self, c: f64) -> Vec<f64> {
         let top = self.top(c);
         let mut powers = [0.0; CHUNK];

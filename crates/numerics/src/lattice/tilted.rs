@@ -1,6 +1,7 @@
 //! A tilted measure and its characteristic function φ̂(θ) = Σ weight e^{iθx} / Σ weight.
 //!
-//! At one θ by a plain sum; at many by a fast Fourier transform, kept in a [`Table`]. Both with a bound on the error.
+//! At one θ by a plain sum; at many by a fast Fourier transform, kept in a [`Table`]. Both with a bound on
+//! the error.
 
 use super::measure::{CHUNK, LANES, Measure, PRODUCT, sum_with};
 use crate::rounding::ROUNDING;
@@ -18,7 +19,8 @@ pub(super) struct TiltedMeasure<'a> {
     /// Σ weights, and ln φ(c) as the saddle has it.
     mass: f64,
     pub(super) ln_moment: f64,
-    /// Bound on the relative error of the rotated sum, apart from the part that grows with |θ|, and that part.
+    /// Bound on the relative error of the rotated sum, apart from the part that grows with |θ|, and that
+    /// part.
     pub(super) error: f64,
     pub(super) error_by_theta: f64,
     /// E|X − EX|, Var X and E(X − X′)⁴ under the tilted law.
@@ -83,7 +85,8 @@ impl<'a> TiltedMeasure<'a> {
 }
 
 impl TiltedMeasure<'_> {
-    /// A bound on |φ̂| for all θ in [start, end], from a transform of the whole law: |φ̂′| ≤ E|X − EX| between its nodes.
+    /// A bound on |φ̂| for all θ in [start, end], from a transform of the whole law: |φ̂′| ≤ E|X − EX|
+    /// between its nodes.
     pub(super) fn largest_beyond(&self, start: f64, end: f64) -> f64 {
         let envelope = self.envelope.get_or_init(|| {
             let size = (2 * self.weights.len()).next_power_of_two();
@@ -97,7 +100,7 @@ impl TiltedMeasure<'_> {
                 from,
             }
         });
-        // Beyond half a period |φ̂| comes back.
+        // Beyond half a period |φ̂| rises again.
         if end * self.measure.step > PI * (1.0 + 1e-9) {
             return 1.0;
         }
@@ -109,10 +112,11 @@ impl TiltedMeasure<'_> {
 
 /// φ̂ at the multiples of 2π/(size·step/stride), up to half a period, and a bound on the error of each.
 ///
-/// The error of a fast Fourier transform in the 2-norm is at most a few ε log₂ M of the whole (Higham 2002, Theorem 24.2); no entry can be off by more than the norm. `tests/lattice.rs` compares with plain sums.
+/// The error of a fast Fourier transform in the 2-norm is at most a few ε log₂ M of the whole (Higham 2002,
+/// Theorem 24.2); no entry can be off by more than the norm. `tests/lattice.rs` compares with plain sums.
 fn transform(part: &TiltedMeasure, stride: i64, size: usize) -> (Vec<Complex<f64>>, f64) {
     thread_local! {
-        // Plans hold tables of sines, worth keeping.
+        // A plan holds tables of sines and is used again.
         static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
     }
     let transform = PLANNER.with_borrow_mut(|planner| planner.plan_fft_forward(size));
@@ -123,7 +127,7 @@ fn transform(part: &TiltedMeasure, stride: i64, size: usize) -> (Vec<Complex<f64
     }
     let norm = wrapped.iter().map(|w| w * w).sum::<f64>().sqrt();
     let mut values = transform.make_output_vec();
-    // The lengths are the plan's own, so this cannot fail; and if it did, the error below would say so.
+    // The lengths are the plan's own, so this cannot fail; if it did, the error bound would be infinite.
     let done = transform.process(&mut wrapped, &mut values).is_ok();
     let error = if done {
         10.0 * f64::EPSILON * (size as f64).log2() * (size as f64).sqrt() * norm
@@ -153,7 +157,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     lanes.iter().sum::<f64>() + rest
 }
 
-/// φ̂ of every part at every node, where so many nodes matter that a fast Fourier transform of the tilted law is the way to get them.
+/// φ̂ of every part at every node, by a fast Fourier transform of the tilted law: for sums where many nodes
+/// matter.
 pub(super) struct Table {
     pub(super) step: f64,
     pub(super) parts: Vec<TablePart>,
@@ -167,7 +172,7 @@ pub(super) struct TablePart {
 }
 
 impl TablePart {
-    /// The largest |φ̂| at the nodes from `first` to `last`, or rather at all nodes of the chunks that these are in.
+    /// An upper bound on |φ̂| at the nodes from `first` to `last`: the largest at all nodes of their chunks.
     pub(super) fn largest(&self, first: usize, last: usize) -> f64 {
         let to = (last / CHUNK).min(self.peaks.len() - 1);
         let chunks = &self.peaks[(first / CHUNK).min(to)..=to];

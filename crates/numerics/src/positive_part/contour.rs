@@ -4,7 +4,8 @@
 //! K(z) = m ln M(z) + s z,     M(z) = E e^{zX} = Σ π e^{zx}
 //! ```
 //!
-//! On the line z = c + iθ, with M̂(θ) = M(c+iθ)/M(c) the characteristic function of the tilted law, blocks of nodes are bounded by
+//! On the line z = c + iθ, with M̂(θ) = M(c+iθ)/M(c) the characteristic function of the tilted law, blocks of
+//! nodes are bounded by
 //!
 //! ```text
 //! |M̂(θ)| ≤ exp(−2θ²v/π²)   for θ ≤ π/(range of X), v the tilted variance    (1 − cos t ≥ 2t²/π²)
@@ -22,7 +23,7 @@ use crate::special::{atan2, exp, exp_minus_1_minus_x, expm1, ln, ln_1p, sin_cos,
 use std::cell::Cell;
 use std::f64::consts::PI;
 
-/// So many terms of the transform, in all, are summed before giving up.
+/// Most terms of the transform (nodes times atoms) that are summed before giving up: about a second of work.
 const MOST_WORK: f64 = 2e7;
 
 /// Encloses ln E(S)₊.
@@ -35,7 +36,7 @@ pub(super) fn evaluate(sum: &Sum, tilted: &Tilted, accuracy: f64) -> LnEnclosure
     )
 }
 
-/// One atom with everything that does not change along the line.
+/// One atom, with the numbers that do not depend on θ.
 struct Ray {
     weight: f64,
     value: f64,
@@ -229,7 +230,7 @@ impl Line for SumLine<'_> {
     }
 
     fn most_nodes(&self) -> f64 {
-        // Of a law of many atoms the transform is dear: once it has been evaluated that often, no more nodes.
+        // For a law of many atoms the transform is expensive.
         if self.evaluated.get() * self.rays.len() as f64 > MOST_WORK {
             0.0
         } else {

@@ -1,19 +1,19 @@
 //! The positive part by summing over the counts of the atoms.
 //!
-//! With J atoms, J − 2 counts are enumerated within windows; given those, the last two atoms share the rest and
-//! the sum S rises with the count k of the larger one, so that
+//! With J atoms, J − 2 counts are enumerated within windows; given those, the last two atoms share the rest
+//! and the sum S rises with the count k of the larger one, so that
 //!
 //! ```text
 //! E(S)₊ = Σ_outer P(outer, k₀) Σ_{k ≥ k₀} (S(k))₊ · Π ratios,      k₀ = the first k with S(k) > 0
 //! ```
 //!
-//! has positive terms only: nothing cancels, whatever the size of the answer.
+//! has positive terms only, so that nothing cancels.
 //!
-//! **Windows.** What a window drops is bounded through (S)₊ ≤ Σ xᵢ₊: for an atom of weight π the sum restricted to "its count is
-//! outside" is at most m E[X₊] P[Bin(m−1, π) + {0 or 1} outside].
+//! **Windows.** The part that a window drops is bounded through (S)₊ ≤ Σ xᵢ₊: for an atom of weight π the sum
+//! restricted to "its count is outside" is at most m E[X₊] P[Bin(m−1, π) + {0 or 1} outside].
 //!
-//! **Rounding.** A relative error η in the weights costs η Σ|kⱼ − mπⱼ| in ln P ([`crate::multinomial`]); an error in the values
-//! shifts S(k) by at most 8ε Σ kⱼ·magnitude.
+//! **Rounding.** A relative error η in the weights costs η Σ|kⱼ − mπⱼ| in ln P ([`crate::multinomial`]); an
+//! error in the values shifts S(k) by at most 8ε Σ kⱼ·magnitude.
 //!
 //! Standing: certified. Cost: the product of the J − 2 narrowest windows.
 
@@ -25,7 +25,9 @@ use crate::log_space::ln_add_exp;
 use crate::rounding::ROUNDING;
 use crate::special::{exp, ln};
 
-/// Largest number of inner terms to sum, about, when the contour would be asked for an accuracy of 1e-6; more is left to the contour. Its work grows like one over the square root of the accuracy.
+/// Most inner terms, about, that are summed at an accuracy of 1e-6; longer sums are left to the contour. At
+/// coarser accuracies the contour is cheaper, like one over the square root of the accuracy, and the limit
+/// falls with it.
 const MOST_WORK: f64 = 250_000.0;
 /// The windows drop about e^{−this} of the answer.
 const DROPPED: f64 = 34.0;
@@ -83,7 +85,7 @@ pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<L
     counts::walk(&windows, sum.count, start, step, |chosen, left, partial| {
         terms.extend(last_two.term(chosen, left, partial));
     });
-    // In units of the largest term, so that nothing that matters underflows; what does is counted above.
+    // In units of the largest term, so that no term that matters underflows. `floor` bounds those that do.
     let scale = terms
         .iter()
         .map(|term| term.ln_probability + ln(term.upper))
@@ -106,7 +108,7 @@ pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<L
     ))
 }
 
-/// What one assignment of the outer counts contributes: e^ln_probability times something between the two.
+/// The contribution of one choice of outer counts: e^ln_probability times a number between the two.
 struct Term {
     ln_probability: f64,
     lower: f64,
@@ -151,7 +153,7 @@ impl LastTwo {
                     * ROUNDING
                     * (base.abs() + k * self.high.magnitude + (left - k) * self.low.magnitude)
         };
-        // The first k where S(k) may be positive, found by division and then by looking; S rises with k.
+        // The first k where S(k) may be positive, by division and then by trying neighbors; S rises with k.
         let may_be_positive = |k: f64| value_at(k) + slack_at(k) > 0.0;
         if !may_be_positive(left) {
             return None;
@@ -189,7 +191,8 @@ impl LastTwo {
             let ratio = (left - k) / (k + 1.0) * odds;
             weight *= ratio;
             k += 1.0;
-            // S grows by `step` a term and its slack is largest at an end: Σ ratio^j (S + j step) stays below this.
+            // S grows by `step` a term and its slack is largest at an end: Σ ratio^j (S + j step) stays below
+            // this.
             if ratio < 1.0 {
                 let grown =
                     (value_at(k) + slack_at(left).max(slack_at(k)) + step / (1.0 - ratio)).max(0.0);

@@ -1,13 +1,19 @@
 //! The expected positive part of a sum: E(X₁ + … + Xₘ + s)₊ for independent X of one finite law.
 //!
-//! This is the whole computational content of one shuffled round, stated without a word about privacy. The answer is a pair of
-//! numbers that enclose the truth: every discretization, truncation and rounding error is bounded and put on its side.
+//! The answer is a pair of numbers that enclose the truth: every discretization, truncation and rounding
+//! error is bounded and added on its side.
 //!
-//! Three ways, chosen by the work they would take; where several can be used they agree to their stated errors (`tests/positive_part.rs`).
+//! Three methods, chosen by the work they would take. Where several apply they agree within their stated
+//! errors (`tests/positive_part.rs`).
 //!
-//! * `direct`: sum over the counts of the atoms, positive terms only. For small m, or when all but one atom are rare.
-//! * `contour`: a Laplace integral on a vertical line through the saddle point. Its cost does not depend on m.
-//! * `many`: for laws of many atoms, long tails clipped, on a lattice above and one below.
+//! * `direct`: sum over the counts of the atoms, positive terms only. For small m, or when all but one atom
+//!   are rare.
+//! * `contour`: a Laplace integral on a vertical line through the saddle point. Its cost does not depend on
+//!   m.
+//! * `many`: for laws of many atoms. Long tails are clipped, and neighboring atoms merged, once above and
+//!   once below.
+//!
+//! `tilt` finds the saddle point for the first two. Standing: certified.
 
 mod contour;
 mod direct;
@@ -27,7 +33,8 @@ pub struct Atom {
     pub weight: f64,
     /// The value x.
     pub value: f64,
-    /// A number ≥ |x| such that the error of `value` is at most 8 ε times it: the size of what was subtracted to get x.
+    /// A number ≥ |x| such that the error of `value` is at most 8 ε times it. If x is a difference, the size
+    /// of its terms.
     pub magnitude: f64,
 }
 
@@ -47,8 +54,9 @@ pub struct Sum<'a> {
 impl Sum<'_> {
     /// Encloses ln E(X₁ + … + Xₘ + s)₊.
     ///
-    /// `accuracy` is the relative accuracy asked of the *point where the value is reached*: the enclosure of the logarithm is about
-    /// `accuracy · |d ln E / d ln mean|` wide. It steers the work and never the soundness.
+    /// `accuracy` is the relative accuracy asked of the *point where the value is reached*: the enclosure of
+    /// the logarithm is about `accuracy · |d ln E / d ln mean|` wide. It steers the work and never the
+    /// soundness.
     ///
     /// ```
     /// use shuffledp_numerics::positive_part::{Atom, Sum};
@@ -62,9 +70,9 @@ impl Sum<'_> {
         self.ln_positive_part_as(accuracy, Wanted::Both)
     }
 
-    /// The same, where perhaps only one end is wanted: the other may then say nothing.
+    /// The same where perhaps only one end is wanted. The other end may then be infinite.
     pub fn ln_positive_part_as(&self, accuracy: f64, wanted: Wanted) -> LnEnclosure {
-        // In units of the largest value, a power of two, nothing depends on how large values are.
+        // Work in units of a power of two near the largest value, so that no power of a value overflows.
         let magnitude = self
             .atoms
             .iter()
@@ -154,7 +162,7 @@ impl Sum<'_> {
 
 #[doc(hidden)]
 pub mod testing {
-    //! The two ways by name, for tests that compare them.
+    //! Two of the methods by name, for tests that compare them.
     use super::{LnEnclosure, Sum, Tilted, contour, direct};
 
     /// By the contour integral, whatever the size.

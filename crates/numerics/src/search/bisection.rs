@@ -151,9 +151,9 @@ fn try_bisect_integers<E>(
     Ok(bracket)
 }
 
-/// The same from `fails` = 0 to `holds` = `last`, looking at `first`, 2·`first`, 4·`first`, … before bisecting:
-/// the number of evaluations grows with the logarithm of the answer, and large integers, where the condition
-/// may be expensive, are not looked at without need.
+/// The same from `fails` = 0 to `holds` = `last`, looking at `first`, 2·`first`, 4·`first`, … before
+/// bisecting: the number of evaluations grows with the logarithm of the answer, and large integers, where the
+/// condition may be expensive, are not looked at without need.
 ///
 /// ```
 /// use shuffledp_numerics::search::bisect_integers_from_below;

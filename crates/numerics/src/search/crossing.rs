@@ -18,9 +18,9 @@ const MAX_EVALUATIONS: u32 = 120;
 
 /// Where a falling `function` crosses zero within (`low`, `high`), to a relative distance `tolerance`.
 ///
-/// The ends are taken on trust: above zero at `low`, at or below zero at `high`. Values may be infinite. Secant
-/// steps from `guess` (a point, and how far off it may be, relatively), bisection whenever they do not halve the
-/// bracket.
+/// The ends are taken on trust: above zero at `low`, at or below zero at `high`. Values may be infinite.
+/// Secant steps from `guess` (a point, and how far off it may be, relatively), bisection whenever they do not
+/// halve the bracket.
 ///
 /// ```
 /// use shuffledp_numerics::search::falling_crossing;
@@ -92,7 +92,8 @@ struct Point {
     value: f64,
 }
 
-/// The secant's root, moved by just under half the tolerance so that the bracket closes from the farther side.
+/// The secant's root, moved by just under half the tolerance so that the bracket closes from the farther
+/// side.
 fn secant(above: Point, below: Point, tolerance: f64) -> f64 {
     let x = above.x + (below.x - above.x) * above.value / (above.value - below.value);
     let nudge = 0.45 * tolerance * x;

@@ -1,16 +1,16 @@
 //! Golden section: where a function that first falls and then rises is least.
 //!
 //! The result is an estimate of the place, good to about the square root of the rounding error, because a
-//! function is flat where it is least. Neither function proves anything; a caller that needs a bound evaluates
-//! its bound at the place found, where it holds as it does everywhere.
+//! function is flat where it is least. Neither function proves anything; a caller that needs a bound
+//! evaluates its bound at the place found, where it holds as it does everywhere.
 
 /// (√5 − 1)/2: the part of an interval that one step keeps.
 fn kept() -> f64 {
     0.5 * (5f64.sqrt() - 1.0)
 }
 
-/// The middle of the interval that is left of [`low`, `high`] after `steps` steps. Two evaluations a step, both
-/// at points computed from the ends, so that rounding errors do not add up.
+/// The middle of the interval that is left of [`low`, `high`] after `steps` steps. Two evaluations a step,
+/// both at points computed from the ends, so that rounding errors do not add up.
 ///
 /// ```
 /// use shuffledp_numerics::search::golden_middle;

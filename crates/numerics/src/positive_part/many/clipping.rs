@@ -7,11 +7,11 @@
 //! E(Σ X′ + s)₊ + m E(X−K)₊ (1 − p)  ≤  E(Σ X + s)₊  ≤  E(Σ X′ + s)₊ + m E(X−K)₊
 //! ```
 //!
-//! because x ↦ (x)₊ has slope at most 1, and slope 1 where the sum of the clipped terms is positive. So what lies
-//! beyond K, be it e⁵⁰ times as far out, enters by its mean alone.
+//! because x ↦ (x)₊ has slope at most 1, and slope 1 where the sum of the clipped terms is positive. So what
+//! lies beyond K, be it e⁵⁰ times as far out, enters by its mean alone.
 //!
-//! At the other end, values below −L are raised to −L. For an upper bound that is safe; from a lower bound, what it
-//! can have added is subtracted.
+//! At the other end, values below −L are raised to −L. For an upper bound that is safe; from a lower bound,
+//! what it can have added is subtracted.
 
 use super::super::tilt::Tilted;
 use super::super::{Atom, Sum};
@@ -22,11 +22,11 @@ use crate::log_space::ln_add_exp;
 use crate::rounding::ROUNDING;
 use crate::special::{exp, exp_minus_1_minus_x, ln, ln_1p};
 
-/// A term decides the sign if it exceeds what the others lack by this many of their standard deviations. For Gaussian
-/// sums p is then below 1e-4; the bound on p is computed in any case.
+/// A term decides the sign if it exceeds what the others lack by this many of their standard deviations. For
+/// Gaussian sums p is then below 1e-4; the bound on p is computed in any case.
 const DECIDED: f64 = 4.5;
-/// Values are rare, and not counted among what the others usually lack, if the chance of one among all terms is at most
-/// this.
+/// Values are rare, and not counted among what the others usually lack, if the chance of one among all terms
+/// is at most this.
 const RARE: f64 = 1e-3;
 
 /// The law of max(−L, min(X, K)), sorted.
@@ -62,7 +62,8 @@ impl Clipped {
             raised: 0.0,
             bottom: f64::INFINITY,
         };
-        // What is usually lacking: terms so low that there is hardly ever one are not usual.
+        // The deficit of a usual sum: values so low that there is hardly ever one among all terms do not
+        // count.
         let rare = RARE / sum.count;
         let mut seen = 0.0;
         let usual = clipped
@@ -79,7 +80,7 @@ impl Clipped {
             .take_while(|atom| atom.value < usual)
             .map(|atom| atom.weight * (usual - atom.value));
         let deficit = -(sum.count * (sum.mean + compensated::sum(raised)) + sum.shift);
-        // So far out that the other terms, give or take some standard deviations (of terms clipped there), do not make up for it.
+        // K: the deficit plus some standard deviations of the sum of terms clipped there.
         let mut level = largest;
         for _ in 0..60 {
             let next = deficit + DECIDED * (sum.count * clipped.square(usual, level)).sqrt();
@@ -88,14 +89,14 @@ impl Clipped {
             }
             level = next;
         }
-        // Where only rare terms are low, nothing is lacking, and nothing is clipped.
+        // Where only rare terms are low there is no deficit, and nothing is clipped.
         if level > 0.0 && level < 0.5 * largest {
             if wanted != Wanted::Upper {
                 clipped.undecided = clipped.undecided(sum, level);
             }
             clipped.clip_above(level);
         }
-        // So low that e^{cx} is nothing, c the tilt of a sum some standard deviations out.
+        // L: so low that e^{cx} is negligible, c the tilt of a sum some standard deviations out.
         let mut bottom = -lowest;
         for _ in 0..20 {
             let next = level.abs() + 60.0 * (sum.count * clipped.square(-bottom, bottom)).sqrt();
@@ -119,7 +120,8 @@ impl Clipped {
         squares.sum()
     }
 
-    /// A bound on P(K + X₂ + … + Xₘ + s ≤ 0), X clipped at K: Chernoff's, with all terms below −ℓ raised to it, and the chance that there is one, for the best of some ℓ.
+    /// A bound on p = P(K + X₂ + … + Xₘ + s ≤ 0), X clipped at K: Chernoff's bound with all terms below −ℓ
+    /// raised to −ℓ, plus the probability that there is such a term; the best of several ℓ.
     fn undecided(&self, sum: &Sum, level: f64) -> f64 {
         let others = sum.count - 1.0;
         let room = level + sum.shift;
@@ -134,7 +136,7 @@ impl Clipped {
                 .iter()
                 .map(|a| a.weight * clip(a) * clip(a))
                 .sum();
-            // The Gaussian guess, and less where it would tilt too far.
+            // From the Gaussian guess downwards, as long as the bound improves.
             let mut theta = (room + others * mean) / (sum.count * square);
             let mut last = f64::INFINITY;
             while theta > 0.0 {
@@ -232,7 +234,8 @@ impl Clipped {
         }
     }
 
-    /// ln E(S)₊ at least, where the terms below −L stay there: less than when raised by at most m P(X < −L) E(S′ − L)₊, S′ the other terms.
+    /// A lower bound on ln E(S)₊ where the terms below −L are not raised, from one where they are: raising
+    /// added at most m P(X < −L) E(S′ − L)₊, S′ the sum of the other terms.
     fn unraised(&self, ln: f64, inner: &Sum, tilted: &Tilted) -> f64 {
         if self.raised == 0.0 || ln == f64::NEG_INFINITY {
             return ln;

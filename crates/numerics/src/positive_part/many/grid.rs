@@ -1,8 +1,8 @@
 //! A law on a lattice, above or below a given one in convex order.
 //!
-//! Above: each atom is split between its two neighbors on the lattice, its mean kept. Below: neighboring atoms are
-//! gathered, from left to right, into groups whose mean is a lattice point; atoms that find no group at the right end
-//! are moved down. Variances change by about h²/6.
+//! Above: each atom is split between its two neighbors on the lattice, its mean kept. Below: neighboring
+//! atoms are gathered, from left to right, into groups whose mean is a lattice point; atoms that find no
+//! group at the right end are moved down. Variances change by about h²/6.
 
 use super::super::tilt::Tilted;
 use super::super::{Atom, Sum};
@@ -26,7 +26,7 @@ pub(super) fn evaluate(
     (accuracy, deviation): (f64, f64),
     end: End,
 ) -> LnEnclosure {
-    // Terms below `floor` are hopeless.
+    // Values below `floor` are cut off.
     let floor = (-HOPELESS / tilted.saddle.c).max(-bottom);
     let (Some(first), Some(last)) = (sum.atoms.first(), sum.atoms.last()) else {
         return LnEnclosure::UNKNOWN;
@@ -133,9 +133,10 @@ pub(super) fn spread(atoms: &[(f64, f64)], put: &mut impl FnMut(f64, f64)) {
     }
 }
 
-/// Sorted atoms, in groups whose means are lattice points; what is left at the end, down to the lattice.
+/// Sorted atoms, in groups whose means are lattice points. Atoms left over at the end are moved down to the
+/// lattice.
 pub(super) fn gather(atoms: &[(f64, f64)], put: &mut impl FnMut(f64, f64)) {
-    // The group: its lattice point, what it lacks to have its mean there, its members.
+    // The current group: its lattice point, the moment it lacks to have its mean there, its mass and members.
     let (mut point, mut lacking, mut mass) = (0.0, 0.0, 0.0);
     let mut members: Vec<(f64, f64)> = Vec::new();
     for &(position, mut weight) in atoms {

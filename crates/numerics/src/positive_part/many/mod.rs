@@ -1,12 +1,13 @@
-//! Laws of many atoms: the cells of a continuous law, or a channel with thousands of outputs. Their tails may be heavy.
+//! Laws of many atoms: the cells of a continuous law, or a channel with thousands of outputs. Their tails may
+//! be heavy.
 //!
-//! 1. **Clipping** (`clipping`). Values so large that a single one decides the sign of the sum are cut off, and enter
-//!    by their mean alone. Values so low that nothing makes up for them are raised, or left out.
-//! 2. **Off a lattice** (`thinning`). For very many terms the transform decays quickly. Neighboring atoms are merged
-//!    on the safe side, and some hundred nodes of the Laplace integral (`contour`) are cheaper than a lattice and free
-//!    of the rounding of m-th powers.
-//! 3. **On a lattice** (`grid`). Otherwise the law is moved to a lattice on the safe side, and a handful of Fourier
-//!    transforms gives the sum of any number of terms ([`crate::lattice`]).
+//! 1. **Clipping** (`clipping`). Values so large that a single one decides the sign of the sum are cut off,
+//!    and enter by their mean alone. Values so low that nothing makes up for them are raised, or left out.
+//! 2. **Off a lattice** (`thinning`). For very many terms the transform decays quickly. Neighboring atoms are
+//!    merged on the safe side, and some hundred nodes of the Laplace integral (`contour`) are cheaper than a
+//!    lattice and free of the rounding of m-th powers.
+//! 3. **On a lattice** (`grid`). Otherwise the law is moved to a lattice on the safe side, and a handful of
+//!    Fourier transforms gives the sum of any number of terms ([`crate::lattice`]).
 //!
 //! Each of the two ends of the enclosure has its own law, above or below the given one in convex order, which
 //! survives sums. Standing: certified.
@@ -21,10 +22,11 @@ use crate::enclosure::{End, LnEnclosure, NEGLIGIBLE, Wanted};
 use crate::laplace::Kernel;
 use clipping::Clipped;
 
-/// Fewest atoms that are handled here; smaller laws are left to `direct` and `contour`, which take them as they are.
+/// Fewest atoms that are handled here; smaller laws are left to `direct` and `contour`, which take them as
+/// they are.
 pub(super) const MANY: usize = 64;
-/// Above this many terms try the contour first: on the lattice the rounding error of each mass is multiplied by the
-/// number of terms.
+/// Above this many terms try the contour first: on the lattice the rounding error of each mass is multiplied
+/// by the number of terms.
 const MANY_TERMS: f64 = 300.0;
 /// Up to this many atoms try the contour first, too: its cost grows with the number of atoms.
 const FEW_ATOMS: usize = 400;
@@ -60,7 +62,8 @@ impl Clipped {
         };
         let mut value = LnEnclosure::at_most(tilted.saddle.ln_chernoff(Kernel::Ramp));
         if value.upper >= NEGLIGIBLE {
-            // Where tilting makes the law wider, rare large terms decide, and the transform decays slowly.
+            // Where tilting makes the law much wider, rare large terms dominate, and the transform decays
+            // slowly.
             let (flat, tilt) = (self.variance(), tilted.tilt.variance);
             let heavy = tilt > HEAVY_TAIL * flat && sum.count < VERY_MANY_TERMS;
             let few_terms = sum.count < MANY_TERMS || heavy;
@@ -83,7 +86,8 @@ impl Clipped {
                 End::Upper => value.upper,
                 End::Lower => value.lower,
             };
-            // The estimate is good to a few per cent where the contour is: if the answer is far from it, the contour has given up.
+            // Where the contour succeeds, the estimate is within a few percent. If the two differ by a factor
+            // e, the contour has given up.
             if !by_contour || (known - estimate).abs() > 1.0 {
                 let bound = grid::evaluate(&inner, &tilted, self.bottom, (accuracy, width), end);
                 value = value.intersected(bound);

@@ -12,7 +12,8 @@ pub(super) fn thinned(atoms: &[Atom], width: f64, end: End) -> Vec<Atom> {
     }
 }
 
-/// Neighboring atoms at most `width` apart, at the two ends of each such stretch, the mean kept: larger in convex order.
+/// The atoms of each stretch of length at most `width`, moved to its two ends with the mean kept: larger in
+/// convex order.
 fn thinned_above(atoms: &[Atom], width: f64) -> Vec<Atom> {
     let mut kept: Vec<Atom> = Vec::new();
     let mut start = 0;
@@ -54,7 +55,7 @@ fn thinned_above(atoms: &[Atom], width: f64) -> Vec<Atom> {
     kept
 }
 
-/// Atoms within `width` of each other at their mean: smaller in convex order.
+/// The atoms of each stretch of length at most `width`, moved to their mean: smaller in convex order.
 fn thinned_below(atoms: &[Atom], width: f64) -> Vec<Atom> {
     let mut kept = Vec::new();
     let mut start = 0;
