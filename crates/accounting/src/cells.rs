@@ -1,17 +1,22 @@
-//! Cells: a law of likelihood ratios with a density, cut into atoms that are above it, or below it, in convex order.
+//! Cells: a law of likelihood ratios with a density, cut into atoms that are above it, or below it, in convex
+//! order.
 //!
-//! One coordinate z, a density ω(z) of the reports that everybody might send, and one likelihood ratio that varies, e^s with s = slope·(z − origin); the other stays put. δ is the expectation of
-//! a convex function of the ratios ([`crate::atoms`]), so that
+//! One coordinate z, a density ω(z) of the reports that all users might send, and one likelihood ratio that
+//! varies, e^s with s = slope·(z − origin); the other is constant. δ is the expectation of a convex function
+//! of the ratios ([`crate::atoms`]), so that
 //!
-//! * replacing what a cell holds by masses at the two ends of the cell, its mass and its mean kept, gives an upper bound ([`Ray::above`]);
-//! * replacing it by its mean gives a lower bound ([`Ray::below`]): everybody rounds their report to its cell.
+//! * moving the mass of a cell to the two ends of the cell, mass and mean kept, gives an upper bound
+//!   ([`Ray::above`]);
+//! * moving it to its mean gives a lower bound ([`Ray::below`]): every user rounds the report to its cell.
 //!
-//! Both are off by a part of order width² of the variance, whatever n.
+//! Both are off by a part of order width² of the variance, for any n.
 //!
 //! # Rounding
 //!
-//! Every cell but the outermost begins and ends at multiples of a power of two, where e^{−z²/2} and e^{−z/2} are known to a unit in the last place however large z is; inside a cell eight Gauss–Legendre nodes integrate what little the density changes. All terms are
-//! positive: every weight has full relative accuracy. Standing: certified.
+//! Every cell but the outermost begins and ends at multiples of a power of two, where e^{−z²/2} and e^{−z/2}
+//! are known to a unit in the last place however large z is; inside a cell the density changes little, and
+//! eight Gauss–Legendre nodes integrate it. All terms are positive, so that every weight has full relative
+//! accuracy. Standing: certified.
 
 use shuffledp_numerics::special::{exp, expm1};
 
@@ -27,7 +32,7 @@ pub(crate) enum Fineness {
 }
 
 impl Fineness {
-    /// What one round of so many users deserves: with few, finer cells are no dearer.
+    /// For one round of this many users: with few users finer cells cost no more.
     pub(crate) fn of_one_round(users: u64) -> Self {
         if users < FEW_USERS {
             Self::Finest
@@ -46,9 +51,10 @@ impl Fineness {
     }
 }
 
-/// With fewer users a round's law is put on a lattice, whatever the number of its cells.
+/// With fewer users the law of a round is put on a lattice, and the number of cells hardly matters to the
+/// cost.
 pub(crate) const FEW_USERS: u64 = 300;
-/// The width of cells outside the core.
+/// Width of the cells outside the core, where the density is negligible.
 const WIDE: f64 = 1.0 / 16.0;
 /// A cell narrower than this part of a standard deviation joins its neighbor.
 const SLIVER: f64 = 1e-6;
@@ -96,7 +102,7 @@ pub(crate) struct Ray<D> {
     /// From here to there.
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// Where |z| is larger cells may be wide: next to nothing happens there.
+    /// Where |z| is larger the density is negligible, and cells are wide.
     pub(crate) core: f64,
 }
 
@@ -156,12 +162,13 @@ impl<D: Fn(f64, f64) -> f64> Ray<D> {
         }
     }
 
-    /// What was subtracted to get z − origin.
+    /// The size of the terms of z − origin, which bounds its rounding error.
     fn canceled(&self, z: f64) -> f64 {
         z.abs() + self.origin.abs()
     }
 
-    /// ∫ ω(z) f(z − low) dz over [low, high]. Whichever end is the round number is where ω is anchored.
+    /// ∫ ω(z) f(z − low) dz over [low, high]. ω is evaluated relative to the end that is a multiple of the
+    /// width.
     fn integral(&self, low: f64, high: f64, f: impl Fn(f64) -> f64) -> f64 {
         let (width, half) = (high - low, 0.5 * (high - low));
         // The far end of the first cell, and the near end of all others, are multiples of the width.

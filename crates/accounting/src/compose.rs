@@ -1,18 +1,22 @@
 //! Composition: many adaptive rounds, as a sum of independent privacy losses.
 //!
-//! If each round's pair of output laws is dominated by a fixed pair, whatever happened before, then T adaptive rounds are dominated by the product of those pairs (Zhu, Dong, Wang 2022, Theorem 10), whose privacy loss is the sum of
-//! independent losses:
+//! If each round's pair of output laws is dominated by a fixed pair, whatever happened before, then T
+//! adaptive rounds are dominated by the product of those pairs (Zhu, Dong, Wang 2022, Theorem 10), whose
+//! privacy loss is the sum of independent losses:
 //!
 //! ```text
 //! δ_T(ε) = E(1 − e^{ε − L₁ − … − L_T})₊ + P[some L_t = ∞]
 //! ```
 //!
-//! The expectation is a Laplace integral ([`shuffledp_numerics::lattice`]) whose cost does not depend on T. The other answers come from the same losses:
+//! The expectation is a Laplace integral ([`shuffledp_numerics::lattice`]) whose cost does not depend on T.
+//! The other answers come from the same losses:
 //!
 //! ```text
-//! f(x)  = sup_ε max(1 − δ(ε) − e^ε x, e^{−ε}(1 − δ(ε) − x))     trade-off function: type II error at type I error x (Dong, Roth, Su 2022)
+//! f(x)  = sup_ε max(1 − δ(ε) − e^ε x, e^{−ε}(1 − δ(ε) − x))     trade-off function
 //! D_λ   = (1/(λ−1)) Σ_t ln E e^{(λ−1) L_t}                       Rényi divergence
 //! ```
+//!
+//! The trade-off function is the type II error at type I error x (Dong, Roth, Su 2022).
 //!
 //! Standing: certified, on the side of the distributions that went in.
 
@@ -21,13 +25,13 @@ use crate::pld::Pld;
 use crate::profile::above_wanted;
 use shuffledp_numerics::lattice::{Ramp, Sum};
 use shuffledp_numerics::log_space::ln_add_exp;
-use shuffledp_numerics::root::falling_crossing;
 use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_up};
+use shuffledp_numerics::search::falling_crossing;
 use shuffledp_numerics::special::{exp, expm1, ln};
 
-/// Width of the enclosure of ln δ that the integral is asked for: far below what the lattice costs.
+/// Width of the enclosure of ln δ that the integral is asked for: far below the error of the lattice.
 pub(crate) const TARGET: f64 = 1e-7;
-/// Relative distance at which the search for ε stops.
+/// Relative distance at which the search for ε stops: far below the error of the lattice, too.
 pub(crate) const TOLERANCE: f64 = 1e-8;
 
 /// A number of rounds, all described on the same side of the truth.
@@ -138,7 +142,8 @@ impl Composition {
         }
     }
 
-    /// The least ε with δ(ε) ≤ `delta`, rounded to this side; infinite where the laws leave out more than that.
+    /// The least ε with δ(ε) ≤ `delta`, rounded to this side; infinite where the laws leave out more than
+    /// that.
     pub fn epsilon(&self, delta: f64) -> f64 {
         if self.lost() >= delta {
             return f64::INFINITY;
@@ -150,7 +155,7 @@ impl Composition {
         let ramp = self.sum.saturating_ramp();
         let guess = match ramp.estimate_crossing(ln_delta) {
             Some(epsilon) if epsilon > 0.1 * self.loss_moments().1.sqrt() => (epsilon, 1e-4),
-            // Near δ(0), or where losses are far from Gaussian: look before leaping.
+            // Near δ(0), or where losses are far from Gaussian, the estimate is not used.
             _ if self.ln_delta(&ramp, 0.0) <= ln_delta => return 0.0,
             _ => (self.guess(delta), 0.02),
         };
@@ -175,8 +180,9 @@ impl Composition {
         (mean + deviation * z).min(0.5 * self.loss_limit())
     }
 
-    /// The type II error that a test with type I error `alpha` in (0, 1) must have: at least this (upper side), or a pair of datasets where it can be this small (lower side). `reverse` is the same composition with the two
-    /// datasets exchanged.
+    /// The type II error of the best test with type I error `alpha` in (0, 1): at least this for all pairs of
+    /// datasets (upper side), or at most this for one pair (lower side). `reverse` is the same composition
+    /// with the two datasets exchanged.
     pub fn type_two_error(&self, reverse: &Self, alpha: f64) -> f64 {
         // Concave in a = e^ε, and beyond a = 1/alpha negative.
         let steep = |a: f64| 1.0 - self.delta(ln(a).max(0.0)) - a * alpha;
@@ -192,9 +198,11 @@ impl Composition {
         }
     }
 
-    /// The largest value of a concave function on [low, high]: one that is attained (upper side), or one that is not exceeded (lower side).
+    /// The largest value of a concave function on [low, high]: a value that is attained (upper side), or a
+    /// bound that is not exceeded (lower side).
     fn peak(&self, f: &dyn Fn(f64) -> f64, low: f64, high: f64) -> f64 {
-        // Three points around the peak, on a logarithmic scale because it may be anywhere.
+        // Three points around the peak, on a logarithmic scale. Not a golden section: the bound below needs
+        // all three.
         let (mut left, mut right) = ((low, f(low)), (high, f(high)));
         let mut middle = (low.sqrt() * high.sqrt(), f(low.sqrt() * high.sqrt()));
         for _ in 0..60 {
@@ -269,14 +277,16 @@ impl Composition {
     }
 }
 
-/// A tail of the single round that leaves `delta` after `rounds` rounds nearly untouched, as a logarithm on a coarse scale, so that distributions can be used again.
+/// ln of a tail of a single round that changes δ after `rounds` rounds by a negligible part (e^−9.3 ≈ 1e-4).
+/// Rounded down to a multiple of 23, so that nearby δ share one distribution.
 pub(crate) fn ln_tail(ln_delta: f64, rounds: f64) -> f64 {
     const COARSE: f64 = 23.0;
     let wanted = ln_delta - ln(rounds) - 9.3;
     ((wanted / COARSE).floor() * COARSE).max(-735.0)
 }
 
-/// ln δ(ε) of a Gaussian loss with this variance and half of it as mean: an estimate, never too small by much.
+/// ln δ(ε) of a Gaussian loss with this variance and half of it as mean: an estimate, never too small by
+/// much.
 pub(crate) fn ln_gaussian_delta(epsilon: f64, variance: f64) -> f64 {
     let deviation = variance.sqrt();
     let z = ((epsilon - 0.5 * variance) / deviation).max(0.0);

@@ -1,9 +1,13 @@
-//! Rényi divergences of a plan: at every order an upper bound on any pair of datasets beside a pair that attains the lower one.
+//! Rényi divergences of a plan: at every order an upper bound for all pairs of datasets, and a lower bound
+//! that one pair attains.
 //!
-//! Upper: the largest over the laws that together dominate a round (the same convex order that makes them dominate every δ makes them dominate every Rényi divergence), added over rounds. Lower: the largest over explicit adversaries, the same one
-//! in every round of a kind. For Gaussian noise: λ/(2σ²), the mechanism without its shuffler, above; the pair of [`crate::bounds::shuffle_gaussian`] below.
+//! Upper: the largest over the laws that together dominate a round (the same convex order that makes them
+//! dominate every δ makes them dominate every Rényi divergence), added over rounds. Lower: the largest over
+//! explicit adversaries, the same one in every round of a kind. For Gaussian noise: λ/(2σ²), the mechanism
+//! without its shuffler, above; the pair of [`crate::bounds::shuffle_gaussian`] below.
 //!
-//! Standing: proved; ordinary floating point. (Certified, from privacy-loss distributions: [`crate::Account::renyi`].)
+//! Standing: proved; ordinary floating point. (Certified, from privacy loss distributions:
+//! [`crate::Account::renyi`].)
 
 use crate::account::{Account, account};
 use crate::bound::{Answer, Bound, Numerics, Standing};
@@ -34,7 +38,7 @@ pub struct Divergence {
 enum Source {
     /// Sums over counts.
     Moments(Vec<Kind>),
-    /// Laws of many atoms: privacy-loss distributions.
+    /// Laws of many atoms: privacy loss distributions.
     Distributions(Account),
 }
 
@@ -92,7 +96,7 @@ impl Divergence {
                 .lower
                 .iter()
                 .map(|(curve, name, words)| (curve.at(order), name, words))
-                // Where a curve has no value it attains nothing.
+                // A curve without a value gives no lower bound.
                 .filter(|(value, ..)| value.is_finite())
                 .max_by(|a, b| a.0.total_cmp(&b.0));
             if let Some((value, name, text)) = best {

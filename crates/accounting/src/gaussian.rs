@@ -17,6 +17,7 @@
 use crate::atoms::{Atom, Atoms};
 use crate::cells::{Fineness, Point, Ray};
 use crate::error::Error;
+use shuffledp_numerics::search::{Stop, bisect};
 use shuffledp_numerics::special::{erf, erfc, exp};
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -116,19 +117,14 @@ pub(crate) fn gdp_epsilon(mu: f64, delta: f64) -> f64 {
         return 0.0;
     }
     // z standard deviations out suffice: δ ≤ Φ(−z) at ε = μ²/2 + μz. Bisection, because nothing here is slow.
-    let (mut low, mut high) = (0.0, 0.5 * mu * mu + mu * 39.0);
-    if high > 700.0 {
+    let limit = 0.5 * mu * mu + mu * 39.0;
+    if limit > 700.0 {
         return f64::INFINITY;
     }
-    while high - low > 1e-12 * high {
-        let middle = 0.5 * (low + high);
-        if gdp_delta(mu, middle) <= delta * (1.0 - 1e-12) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    high
+    bisect(0.0, limit, Stop::within(1e-12), |epsilon| {
+        gdp_delta(mu, epsilon) <= delta * (1.0 - 1e-12)
+    })
+    .holds
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::bound::{Answer, Bound, Delta, Epsilon, Numerics, Standing};
 use crate::error::Error;
 use crate::laws::{Attained, Priced};
 use crate::profile::FINE;
-use shuffledp_numerics::positive_part::Wanted;
+use shuffledp_numerics::enclosure::Wanted;
 
 impl Priced {
     /// The least ε that can be shown, and by what.

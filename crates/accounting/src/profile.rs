@@ -4,28 +4,31 @@
 //! δ(ε) = max over both directions of (1/n) E( X₁ + … + Xₘ + (n−m)(1−a) )₊,     a = e^ε,  X by the atoms
 //! ```
 //!
-//! with m = n when everybody takes part, and m < n for m of n sampled: the n − m absent users contribute the constant 1 − a each. The expectation is
-//! enclosed by [`shuffledp_numerics::positive_part`] at a cost that does not grow with n.
+//! with m = n when everybody takes part, and m < n for m of n sampled: the n − m absent users contribute the
+//! constant 1 − a each. The expectation is enclosed by [`shuffledp_numerics::positive_part`] at a cost that
+//! does not grow with n.
 //!
 //! Standing: certified.
 
 use crate::atoms::Atoms;
 use crate::cells::FEW_USERS;
 use crate::rdp::{Orders, RdpCurve};
+use shuffledp_numerics::enclosure::{LnEnclosure, Wanted};
 use shuffledp_numerics::likelihood_ratio::{self, PairSum};
-use shuffledp_numerics::log_space::ln_add_exp;
-use shuffledp_numerics::positive_part::{LnEnclosure, Sum, Wanted};
-use shuffledp_numerics::root::{Crossing, falling_crossing};
+use shuffledp_numerics::log_space::{ln_1p_exp, ln_add_exp};
+use shuffledp_numerics::positive_part::Sum;
 use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_down, widen_up};
+use shuffledp_numerics::search::{Crossing, falling_crossing};
 use shuffledp_numerics::special;
 
-/// Relative accuracy in ε of the first search and of the final answer.
+/// Relative accuracy in ε of the first search.
 pub(crate) const COARSE: f64 = 1e-4;
+/// Relative accuracy in ε of the final answer.
 pub(crate) const FINE: f64 = 1e-6;
-/// The same, of a δ that is asked for by itself, with few users.
+/// Relative accuracy of a single δ with few users, where it costs no more.
 const POINT: f64 = 1e-7;
-/// Laws of more atoms are evaluated in milliseconds, not in microseconds.
-const DEAR: usize = 64;
+/// Most atoms of a law whose profile is evaluated in microseconds; with more it takes milliseconds.
+const FEW_ATOMS: usize = 64;
 
 /// A number known to lie between two others.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +57,7 @@ pub enum Direction {
 }
 
 impl Profile {
-    /// Laws of up to so many atoms have their Rényi divergences summed over counts.
+    /// Most atoms of a law whose Rényi divergences are summed over counts.
     pub const MOST_ATOMS: usize = 4;
 
     /// All n users take part.
@@ -173,7 +176,10 @@ impl Profile {
         (atoms, self.taking_part, shift)
     }
 
-    /// The Rényi divergence at real orders, by summing over counts ([`shuffledp_numerics::likelihood_ratio::PairSum::ln_excess_moment`]). Standing: exact for this law, in ordinary floating point. The work grows with the power of the number of atoms: up to [`Profile::MOST_ATOMS`] it takes milliseconds.
+    /// The Rényi divergence at real orders, by summing over counts
+    /// ([`shuffledp_numerics::likelihood_ratio::PairSum::ln_excess_moment`]). Standing: exact for this law,
+    /// in ordinary floating point. The work grows exponentially with the number of atoms: up to
+    /// [`Profile::MOST_ATOMS`] it takes milliseconds.
     ///
     /// ```
     /// use shuffledp_accounting::{atoms::Atoms, profile::{Direction, Profile}};
@@ -194,7 +200,7 @@ impl Profile {
             };
             let excess = pair.ln_excess_moment(order);
             // No divergence exceeds the largest loss.
-            (crate::bounds::ln_1p_exp(excess) / (order - 1.0)).min(limit)
+            (ln_1p_exp(excess) / (order - 1.0)).min(limit)
         })
     }
 
@@ -203,7 +209,8 @@ impl Profile {
         (self.taking_part as f64 * self.atoms.chi_square()).sqrt() / self.users as f64
     }
 
-    /// Whether the loss is made of many small jumps, one for each report, and these are blurred by how much the denominator of the ratio varies. If not, losses are few, or nearly multiples of a
+    /// Whether the loss is nearly continuous: a sum of many small jumps, one for each report, whose size
+    /// varies enough with the denominator of the ratio. Otherwise losses are few, or nearly multiples of one
     /// jump.
     pub(crate) fn is_smooth(&self) -> bool {
         let jump = self
@@ -216,12 +223,12 @@ impl Profile {
         jump < 0.1 * deviation && jump < 5.0 * deviation * deviation
     }
 
-    /// Whether a value of this profile costs milliseconds.
+    /// Whether evaluating this profile takes milliseconds.
     pub(crate) fn is_dear(&self) -> bool {
-        self.atoms.iter().count() > DEAR
+        self.atoms.iter().count() > FEW_ATOMS
     }
 
-    /// The direction in which the tail of losses is the longer one, where it would take long to look at both.
+    /// For expensive laws only: the direction with the heavier right tail.
     pub(crate) fn leaning(&self) -> Option<Direction> {
         let third: f64 = self
             .atoms
@@ -235,13 +242,14 @@ impl Profile {
         })
     }
 
-    /// How far from a Gaussian the loss is: its absolute third moment in units of the standard deviation, to leading order.
+    /// The absolute third moment of the loss in units of its standard deviation, to leading order: how far
+    /// from a Gaussian it is.
     pub(crate) fn skewness(&self) -> f64 {
         let scale = self.atoms.chi_square().powf(1.5) * (self.taking_part as f64).sqrt();
         self.atoms.third_moment() / scale
     }
 
-    /// Of a δ that is asked for by itself.
+    /// The relative accuracy of a single δ.
     fn accuracy(&self) -> f64 {
         if self.taking_part < FEW_USERS {
             POINT
@@ -306,7 +314,8 @@ impl Profile {
         self.threshold(delta, ln_up(delta), ln_at, |crossing| crossing.above)
     }
 
-    /// Where ln δ, as `ln_at` has it, falls to `ln_delta` in the direction where it does so last; of each crossing the `end` that is safe.
+    /// The largest ε, over both directions, where the ln δ of `ln_at` falls to `ln_delta`; of each crossing
+    /// the safe `end`.
     fn threshold(
         &self,
         delta: f64,
@@ -316,7 +325,7 @@ impl Profile {
     ) -> f64 {
         let mut largest: f64 = 0.0;
         for &direction in self.directions() {
-            // Of two directions one is mostly the smaller by far: a look at where the other ended will do.
+            // Mostly one direction is far below the other: one evaluation at the other's ε is then enough.
             let accuracy = if largest == 0.0 { COARSE } else { FINE };
             if ln_at(direction, largest, accuracy) <= ln_delta {
                 continue;
@@ -370,7 +379,8 @@ impl Profile {
     }
 }
 
-/// A function of ln δ that is positive exactly where ln δ > `wanted`, and nearly linear in ε, which is what a secant likes: the difference of √(−ln δ).
+/// A function of ln δ that is positive exactly where ln δ > `wanted`: the difference of √(−ln δ), which is
+/// nearly linear in ε, so that secants converge fast.
 pub(crate) fn above_wanted(ln_delta: f64, wanted: f64) -> f64 {
     let distance = (-wanted).sqrt() - (-ln_delta.min(0.0)).sqrt();
     if ln_delta.is_nan() {

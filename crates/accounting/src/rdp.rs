@@ -11,6 +11,7 @@
 //! Standing: that of the curve that goes in; ordinary floating point.
 
 use crate::error::{Error, Parameter, within};
+use shuffledp_numerics::search::golden_best;
 use std::sync::Arc;
 
 /// At which orders a curve is defined, always above 1.
@@ -226,32 +227,13 @@ impl RdpCurve {
                 risen += 1;
             }
         }
-        let golden = 0.5 * (5f64.sqrt() - 1.0);
-        let (mut low, mut high) = ((best.0 - stride).max(first), (best.0 + stride).min(last));
-        // Two inner points, one of which the next step uses again. The objective is flat at its least: a thousandth in ln(λ − 1) is a millionth in ε.
-        let inner = |low: f64, high: f64| high - golden * (high - low);
-        let (mut a, mut b) = (inner(low, high), low + golden * (high - low));
-        let (mut at_a, mut at_b) = (value(a), value(b));
-        while high - low > 1e-3 {
-            for candidate in [(a, at_a), (b, at_b)] {
-                if candidate.1 < best.1 {
-                    best = candidate;
-                }
-            }
-            if whole && order_at(high) - order_at(low) <= 1.0 {
-                break;
-            }
-            if at_a <= at_b {
-                high = b;
-                (b, at_b) = (a, at_a);
-                a = inner(low, high);
-                at_a = value(a);
-            } else {
-                low = a;
-                (a, at_a) = (b, at_b);
-                b = low + golden * (high - low);
-                at_b = value(b);
-            }
+        let (low, high) = ((best.0 - stride).max(first), (best.0 + stride).min(last));
+        // Integer orders that are neighbors have none between them.
+        let ended = |low: f64, high: f64| whole && order_at(high) - order_at(low) <= 1.0;
+        // The objective is flat at its least: a thousandth in ln(λ − 1) is a millionth in ε.
+        let found = golden_best(low, high, 1e-3, ended, value);
+        if let Some(found) = found.filter(|found| found.1 < best.1) {
+            best = found;
         }
         AtOrder {
             value: best.1,

@@ -188,7 +188,11 @@ fn own_histograms(users: &[(&Matrix, usize)]) -> BTreeMap<Vec<u8>, f64> {
     for (channel, x) in users {
         let mut next = BTreeMap::new();
         for (histogram, probability) in &law {
-            for (y, entry) in channel[*x].iter().enumerate().filter(|(_, entry)| **entry > 0.0) {
+            for (y, entry) in channel[*x]
+                .iter()
+                .enumerate()
+                .filter(|(_, entry)| **entry > 0.0)
+            {
                 let mut grown: Vec<u8> = histogram.clone();
                 grown[y] += 1;
                 *next.entry(grown).or_default() += probability * entry;
@@ -228,7 +232,12 @@ fn users_with_randomizers_of_their_own_are_not_covered() {
 fn randomized_response_with_an_epsilon0_for_each_user_costs_at_most_the_largest() {
     let mut triples = 0;
     for k in [2usize, 3] {
-        for own in [[2.0, 0.3, 1.0], [0.3, 2.0, 2.0], [1.0, 2.0, 0.1], [2.0, 2.0, 0.7]] {
+        for own in [
+            [2.0, 0.3, 1.0],
+            [0.3, 2.0, 2.0],
+            [1.0, 2.0, 0.1],
+            [2.0, 2.0, 0.7],
+        ] {
             let mechanism = Mechanism::kary_response(k as u64, 2.0).unwrap();
             let priced = account(&Round::new(mechanism, 3).unwrap()).unwrap();
             let channels: Vec<Matrix> = own.iter().map(|epsilon0| kary(k, *epsilon0)).collect();
@@ -241,7 +250,10 @@ fn randomized_response_with_an_epsilon0_for_each_user_costs_at_most_the_largest(
                 for (x0, x1) in (0..k * k).map(|pair| (pair / k, pair % k)) {
                     for a in alphas(2.0).into_iter().filter(|_| x0 != x1) {
                         let truth = hockey_stick(&view(x0), &view(x1), a);
-                        assert!(truth <= upper(&priced, a) + SLACK, "{k} {own:?} {others} {a}");
+                        assert!(
+                            truth <= upper(&priced, a) + SLACK,
+                            "{k} {own:?} {others} {a}"
+                        );
                         triples += 1;
                     }
                 }

@@ -9,6 +9,7 @@
 
 use crate::error::Error;
 use shuffledp_accounting::{Accountant, Answer, Delta, Epsilon, Round, unshuffled};
+use shuffledp_numerics::search::try_bisect_integers_from_below;
 
 /// What one round is charged as.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,20 +70,8 @@ impl Charge {
         budget: Epsilon,
         delta: Delta,
     ) -> Result<u64, Error> {
-        // The price never falls with more rounds: `low` are within the budget, `high` are not.
-        let (mut low, mut high) = (0, 1);
-        while high <= most && !self.exceeds(spent, high, budget, delta)? {
-            (low, high) = (high, high.saturating_mul(2));
-        }
-        high = high.min(most + 1);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if self.exceeds(spent, middle, budget, delta)? {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        Ok(low)
+        // The price never falls with more rounds.
+        let exceeds = |rounds: u64| self.exceeds(spent, rounds, budget, delta);
+        Ok(try_bisect_integers_from_below(1, most.saturating_add(1), exceeds)?.fails)
     }
 }

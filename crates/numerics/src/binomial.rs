@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! ln P[X = k] = S(n) − S(k) − S(n−k) − D(k, np) − D(n−k, nq) + ½ ln(n / (2πk(n−k)))      (Loader 2000)
-//! P[X ≥ k]    = P[X = k] · (1 + r₁ + r₁r₂ + …),  rᵢ = (n−k−i+1)p / ((k+i)q)              (npq up to 4e6, and far out)
-//!             = ∫ f from k−½ on + f′(k−½)/24 − 7f‴(k−½)/5760,  f the probability at real k   (beyond)
+//! P[X ≥ k]    = P[X = k] · (1 + r₁ + r₁r₂ + …),  rᵢ = (n−k−i+1)p / ((k+i)q)   (npq up to 4e6, and far out)
+//!             = ∫ f from k−½ on + f′(k−½)/24 − 7f‴(k−½)/5760,  f the probability at real k         (beyond)
 //! ```
 //!
 //! The probability p is taken as the double it is, and 1 − p is carried exactly as a sum of two doubles; the
@@ -79,7 +79,8 @@ impl Binomial {
         self.ln_density_beyond(k, 0.0)
     }
 
-    /// ln P[X = k + t] for a whole number k and real t, which may be much smaller than the spacing of doubles at k.
+    /// ln P[X = k + t] for a whole number k and real t, which may be much smaller than the spacing of doubles
+    /// at k.
     fn ln_density_beyond(self, k: f64, t: f64) -> f64 {
         let gap = |mean: Split, count: f64, t: f64| (mean.high - count) + (mean.low - t);
         let successes = self.p.times(self.n);
@@ -171,7 +172,8 @@ impl Binomial {
     /// ln P[X ≥ k] for a large standard deviation: Euler and Maclaurin's midpoint formula,
     /// Σ_{j≥k} f(j) = ∫ f + f′/24 − 7f‴/5760 + …, integral and derivatives at k − ½.
     ///
-    /// With slope s = (ln f)′, above [`STEEP`] here, the first omitted term is 31 s⁶/967680 of the sum: below 1e-16.
+    /// With slope s = (ln f)′, above [`STEEP`] here, the first omitted term is 31 s⁶/967680 of the sum: below
+    /// 1e-16.
     fn ln_tail_integral(self, k: f64, deviation: f64, slope: f64) -> f64 {
         let scale = self.ln_density(k);
         // From Gaussian at the mean to exponential far out: a panel is four lengths of the faster of the two.
@@ -199,7 +201,8 @@ impl Binomial {
     }
 }
 
-/// Nodes and weights of the 24-point Gauss-Legendre rule on [−1, 1], by Newton's method on the Legendre recurrence.
+/// Nodes and weights of the 24-point Gauss-Legendre rule on [−1, 1], by Newton's method on the Legendre
+/// recurrence.
 static GAUSS_LEGENDRE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| {
     const POINTS: u32 = 24;
     let size = f64::from(POINTS);

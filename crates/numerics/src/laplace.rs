@@ -1,6 +1,7 @@
 //! E f(S) as a Laplace integral, summed by the trapezoidal rule with every error bounded.
 //!
-//! S is known by its cumulant function K(z) = ln E e^{zS}, which is cheap on vertical lines even when S is a sum of 10¹² terms. The functions f:
+//! S is given by its cumulant function K(z) = ln E e^{zS}, which is cheap on vertical lines even when S is a
+//! sum of 10¹² terms. The functions f:
 //!
 //! | [`Kernel`] | f(x) | f̂(z) = ∫ f(x) e^{−zx} dx, Re z > 0 | smoothing factor | correction κ |
 //! |---|---|---|---|---|
@@ -10,38 +11,48 @@
 //!
 //! # Formula
 //!
-//! For c > 0, f(x) = (1/2πi) ∫ f̂(z) e^{zx} dz along Re z = c, so E f(S) = (1/2π) ∫ e^{K(c+iθ)} f̂(c+iθ) dθ. On a lattice the integral is over one period, |θ| ≤ π/h, and f̂ is the sum h Σ f(x) e^{−zx}
-//! over the lattice points x = η, η + h, … (0 < η ≤ h): two geometric series, brought to one fraction with no cancellation.
+//! For c > 0, f(x) = (1/2πi) ∫ f̂(z) e^{zx} dz along Re z = c, so E f(S) = (1/2π) ∫ e^{K(c+iθ)} f̂(c+iθ) dθ.
+//! On a lattice the integral is over one period, |θ| ≤ π/h, and f̂ is the sum h Σ f(x) e^{−zx} over the
+//! lattice points x = η, η + h, … (0 < η ≤ h): two geometric series, brought to one fraction with no
+//! cancellation.
 //!
-//! **Smoothing.** Off a lattice the integrand may come back to life any number of times. Replace S by S + G, G ~ N(0, τ²): by Jensen E(S)₊ grows, and E(x+G)₊ − (x)₊ ≤ τ φ(x/τ), whose transform is τ² times the smoothing factor. So f̂ with the
-//! smoothing factor gives an upper bound, and f̂ − κ with the same factor, at the same nodes, a lower bound. They differ by about (cτ)², relatively. On a lattice there is nothing to smooth.
+//! **Smoothing.** Off a lattice the integrand need not decay. Replace S by S + G, G ~ N(0, τ²): by Jensen
+//! E(S)₊ grows, and E(x+G)₊ − (x)₊ ≤ τ φ(x/τ), whose transform is τ² times the smoothing factor. So f̂ with
+//! the smoothing factor gives an upper bound, and f̂ − κ with the same factor, at the same nodes, a lower
+//! bound. They differ by about (cτ)², relatively. On a lattice there is nothing to smooth.
 //!
-//! **Trapezoidal rule, step Δ, period L = 2π/Δ.** With F(t) = E f(S + t), smoothed, Poisson's summation formula says that the rule returns Σ_j F(jL) e^{−cjL} over all integers j, exactly. Every alias j ≠ 0 is
-//! positive: the rule is an upper bound as it stands, and for the lower bound the aliases are subtracted. For j > 0: F(jL) ≤ F(0) + jL times the mass, or the mass. For j < 0: f(x) ≤ C(b) e^{bx}, so F(−jL) ≤ C(b) e^{K(b) − bjL} for any b > c (Chernoff).
+//! **Trapezoidal rule, step Δ, period L = 2π/Δ.** With F(t) = E f(S + t), smoothed, Poisson's summation
+//! formula says that the rule returns Σ_j F(jL) e^{−cjL} over all integers j, exactly. Every alias j ≠ 0 is
+//! positive: the rule is an upper bound as it stands, and for the lower bound the aliases are subtracted. For
+//! j > 0: F(jL) ≤ F(0) + jL times the mass, or the mass. For j < 0: f(x) ≤ C(b) e^{bx}, so F(−jL) ≤ C(b)
+//! e^{K(b) − bjL} for any b > c (Chernoff).
 //!
-//! **Truncation.** Blocks of nodes are skipped where a proved bound on |e^{K(c+iθ) − K(c)}| makes them negligible, and the bound is added to the error. Beyond the last node the Gaussian factor bounds the rest.
+//! **Truncation.** Blocks of nodes are skipped where a proved bound on |e^{K(c+iθ) − K(c)}| makes them
+//! negligible, and the bound is added to the error. Beyond the last node the Gaussian factor bounds the rest.
 //!
-//! **Rounding.** Whoever knows K bounds the error of K at each node ([`Line::node`]).
+//! **Rounding.** The implementation of [`Line`] bounds the error of K at each node.
 //!
 //! # Standing and cost
 //!
-//! Certified. Some tens to some thousands of nodes: the number grows with how much of a lattice the law is, not with the number of terms. Inverting transforms by a Poisson-bounded trapezoidal rule is Abate and Whitt's method (1992); the
-//! one-sided smoothing is ours.
+//! Certified. Some tens to some thousands of nodes: the number grows with how much of a lattice the law is,
+//! not with the number of terms. Inverting transforms by a Poisson-bounded trapezoidal rule is Abate and
+//! Whitt's method (1992); the one-sided smoothing is ours.
 
-use crate::positive_part::LnEnclosure;
+use crate::enclosure::LnEnclosure;
+use crate::rounding::ROUNDING;
 use crate::special::{exp, expm1, ln, ln_1p, sin_cos};
 use num_complex::Complex;
 use std::f64::consts::PI;
 
-/// Relative rounding error of a handful of floating-point operations.
-pub const ROUNDING: f64 = 8.0 * f64::EPSILON;
-/// Aliases, truncation and skipped blocks may each take this part of the smoothing error.
+/// Aliases, truncation and skipped blocks may each add this part of the width asked for.
 const MINOR_SHARE: f64 = 1e-2;
 /// Blocks of at most this many nodes are evaluated rather than split.
 const LEAF: f64 = 8.0;
-/// Work limit: past it the smoothing is made coarser instead (the enclosure grows, and stays one).
+/// Most nodes off a lattice. Where more are needed the smoothing is made coarser: the enclosure becomes wider
+/// and stays valid.
 const MOST_NODES: f64 = 131_072.0;
-/// Work limit on a lattice, in nodes that have to be evaluated: past it nothing is known but Chernoff's bound.
+/// Most nodes on a lattice that are evaluated. Where more are needed the enclosure says nothing, and the
+/// caller has Chernoff's bound.
 const MOST_EVALUATED: f64 = 4_000_000.0;
 
 /// The function whose expectation is wanted.
@@ -49,7 +60,8 @@ const MOST_EVALUATED: f64 = 4_000_000.0;
 pub enum Kernel {
     /// (x)₊.
     Ramp,
-    /// (1 − e^{−x})₊ for x on the lattice {offset + j·step}: `offset`, in (0, `step`], is its smallest positive point.
+    /// (1 − e^{−x})₊ for x on the lattice {offset + j·step}: `offset`, in (0, `step`], is its smallest
+    /// positive point.
     Lattice {
         /// h.
         step: f64,
@@ -128,7 +140,8 @@ impl Kernel {
         }
     }
 
-    /// −d ln f̂/dc and its derivative, those of 1/(c(c+1)) on a lattice: the saddle point is where K′ equals the first.
+    /// −d ln f̂/dc and its derivative, those of 1/(c(c+1)) on a lattice: the saddle point is where K′ equals
+    /// the first.
     pub fn pull(self, c: f64) -> (f64, f64) {
         let d = match self {
             Self::Ramp | Self::LatticeRamp { .. } => c,
@@ -212,7 +225,8 @@ pub trait Line {
         f64::INFINITY
     }
 
-    /// The nodes will be at multiples of `step`, at most `last` times it. For a line that is faster when it knows.
+    /// Called before the nodes: they will be at multiples of `step`, at most `last` times it. A line may
+    /// precompute them.
     fn announce(&self, _step: f64, _last: f64) {}
 }
 
@@ -231,7 +245,8 @@ struct Tally {
 struct Rule {
     tau_squared: f64,
     step: f64,
-    /// ln of the integrand, relative to the real axis, below which a node may be dropped (already divided by the number of nodes).
+    /// ln of the integrand, relative to the real axis, below which a node may be dropped (already divided by
+    /// the number of nodes).
     ln_negligible: f64,
 }
 
@@ -239,15 +254,13 @@ struct Rule {
 pub fn integrate(line: &impl Line, saddle: &Saddle, kernel: Kernel, target: f64) -> LnEnclosure {
     let integral = Integral::new(line, saddle, kernel, target);
     let best = integral.with_smoothing(target);
-    // On a lattice the smoothing error is of first order in τ: go finer where it shows. Sums over one period have none.
+    // On a lattice the smoothing error is of first order in τ: go finer where it shows. Sums over one period
+    // have none.
     if kernel.lattice_step().is_some() || best.upper - best.lower <= 10.0 * target {
         return best;
     }
     let finer = integral.with_smoothing(target / 64.0);
-    LnEnclosure {
-        lower: best.lower.max(finer.lower),
-        upper: best.upper.min(finer.upper),
-    }
+    best.intersected(finer)
 }
 
 struct Integral<'a, L> {
@@ -256,7 +269,7 @@ struct Integral<'a, L> {
     kernel: Kernel,
     /// The value in units of e^{K(c)}, about.
     estimate: f64,
-    /// What aliases, truncation and skipped blocks may add.
+    /// How much aliases, truncation and skipped blocks may each add.
     minor: f64,
     /// Points b > c with K(b), for Chernoff's bound on the aliases.
     beyond: Vec<(f64, f64)>,
@@ -296,7 +309,7 @@ impl<'a, L: Line> Integral<'a, L> {
             self.add_block(&rule, 1.0, last - 1.0, &mut tally);
             self.add_node(&rule, last, 0.5, &mut tally);
         }
-        // What was dropped is measured from the true K(c), and sums of that many terms round that often.
+        // The dropped part is relative to the true K(c); the sums round once for each of their terms.
         tally.error *= exp(self.saddle.error) * (1.0 + ROUNDING);
         tally.error += f64::EPSILON * tally.nodes * tally.absolute;
         let weight = rule.step / PI;
@@ -308,7 +321,7 @@ impl<'a, L: Line> Integral<'a, L> {
         );
         let lower = weight * (tally.lower - tally.error) * (1.0 - ROUNDING) - aliases;
         let scale = self.saddle.cumulant + 0.5 * rule.tau_squared * c * c;
-        // The value is positive: if no positive double is left of it, something has underflowed.
+        // The value is positive. If no positive double is left, something has underflowed.
         if upper.is_normal() && upper > 0.0 {
             LnEnclosure::scaled(scale, lower, upper)
         } else {
@@ -333,7 +346,8 @@ impl<'a, L: Line> Integral<'a, L> {
                 (tau_squared, step, (reach / step).ceil())
             }
             Some(step) => {
-                // An even number of lattice points, so that the rule sees whole periods; and one that a fast Fourier transform likes.
+                // An even number of lattice points, so that the rule sees whole periods; and one that a fast
+                // Fourier transform likes.
                 let half = smooth((0.5 * self.period(0.0) / step).ceil().max(1.0));
                 (0.0, PI / (half * step), half)
             }
@@ -360,7 +374,8 @@ impl<'a, L: Line> Integral<'a, L> {
         let wrong = node.error + ROUNDING * (4.0 + damping + turn.abs() + node.ln_modulus.abs());
         let weight = modulus + rule.tau_squared;
         let Some(phase) = node.phase.filter(|_| wrong < 1.0) else {
-            // Only the modulus is of use; where not even that is known, it is at most what it is on the real axis.
+            // Only the modulus is used. Where not even that is known, it is at most its value on the real
+            // axis.
             let most = if wrong < 1.0 {
                 size * exp(wrong)
             } else {
@@ -396,7 +411,8 @@ impl<'a, L: Line> Integral<'a, L> {
         let wanted =
             rule.ln_negligible + damping + ln(self.kernel.transform_modulus(c, 0.0) / modulus);
         let small = last - first < LEAF;
-        // A small block is not worth a bound of its own, except where the bound is for free.
+        // A small block is evaluated, because a bound would cost as much; unless the bound of 1 is enough to
+        // skip it.
         let ln_bound = if small {
             0.0
         } else {

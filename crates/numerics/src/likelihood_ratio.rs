@@ -1,26 +1,29 @@
 //! All likelihood ratios of a pair of sums, counted into cells.
 //!
-//! A = P₁ + … + Pₘ + s and B = Q₁ + … + Qₘ + s, the pairs (P, Q) independent and of one finite law with E P = E Q = 1, n = m + s. Under the law of the draws, A/n and B/n are the densities of two probability
-//! measures; their likelihood ratio is Λ = A/B. Between the nodes αᵢ = e^{ih} this gives, for each cell [αᵢ, αᵢ₊₁),
+//! A = P₁ + … + Pₘ + s and B = Q₁ + … + Qₘ + s, the pairs (P, Q) independent and of one finite law with E P =
+//! E Q = 1, n = m + s. Under the law of the draws, A/n and B/n are the densities of two probability measures;
+//! their likelihood ratio is Λ = A/B. Between the nodes αᵢ = e^{ih} this gives, for each cell [αᵢ, αᵢ₊₁),
 //!
 //! ```text
 //! rise  = (1/n) E[ B (Λ − αᵢ)   ; Λ in the cell ]
 //! fall  = (1/n) E[ B (αᵢ₊₁ − Λ) ; Λ in the cell ]
 //! ```
 //!
-//! by one walk over the counts of the atoms: as many terms as there are outcomes that matter, whatever the number of nodes. For E(A − αB)₊ at a single α there is [`crate::positive_part`].
+//! by one sum over the counts of the atoms, with as many terms as there are outcomes that matter, for any
+//! number of nodes. For E(A − αB)₊ at a single α there is [`crate::positive_part`].
 //!
 //! # Errors
 //!
-//! Ratios are rounded up, by at most [`Cells::SHIFT`]. Every term is within a relative [`Cells::relative_error`] of the truth, apart from that. What is left out has an (A/n)-mass of at most [`Cells::dropped`]: the sum of A restricted to
-//! "the count of an atom of weight π is outside its window" is at most n P[Bin(m−1, π) + {0 or 1} outside].
+//! Ratios are rounded up, by at most [`Cells::SHIFT`]. Apart from that, every term is within a relative
+//! [`Cells::relative_error`] of the truth. The outcomes left out have an (A/n)-mass of at most
+//! [`Cells::dropped`]: the sum of A restricted to "the count of an atom of weight π is outside its window" is
+//! at most n P[Bin(m−1, π) + {0 or 1} outside].
 //!
 //! Standing: certified.
 
-use crate::laplace::ROUNDING;
-use crate::multinomial;
+use crate::counts::{self, Window, rough_width};
+use crate::rounding::ROUNDING;
 use crate::special::{exp, expm1, ln};
-use crate::window::{Window, rough_width};
 
 /// One value of (P, Q), with its probability. P = 0 exactly where Q = 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,7 +104,8 @@ impl PairSum<'_> {
         self.atoms.iter().copied().filter(|atom| atom.weight > 0.0)
     }
 
-    /// Counts all outcomes but a part of about e^`ln_dropped` into the cells between the nodes e^{i·`step`}, i from `nodes.0` to `nodes.1` (which is larger).
+    /// Counts all outcomes but a part of about e^`ln_dropped` into the cells between the nodes e^{i·`step`},
+    /// i from `nodes.0` to `nodes.1` (which is larger).
     ///
     /// ```
     /// use shuffledp_numerics::likelihood_ratio::{Atom, PairSum};
@@ -116,33 +120,26 @@ impl PairSum<'_> {
     pub fn cells(&self, step: f64, nodes: (i64, i64), ln_dropped: f64) -> Option<Cells> {
         let first = nodes.0;
         let nodes: Vec<f64> = (first..=nodes.1).map(|i| exp(i as f64 * step)).collect();
-        let mut order: Vec<Atom> = self.present().collect();
-        let width =
-            |atom: &Atom| rough_width(self.count as f64, atom.weight, -ln_dropped).to_bits();
-        // The heaviest atom is always inside: 1 − π is only known well for the others. The widest of those goes with it.
-        order.sort_by(|a, b| a.weight.total_cmp(&b.weight));
-        let heaviest = order.pop()?;
-        order.sort_by_key(width);
-        let inner = [order.pop()?, heaviest];
+        let draws = self.count as f64;
+        let (outer, inner) =
+            counts::ordered(self.present(), |atom| atom.weight, (draws, -ln_dropped))?;
         let mut dropped = 0.0;
-        let mut windows = Vec::with_capacity(order.len());
-        for atom in &order {
+        let mut windows = Vec::with_capacity(outer.len());
+        for atom in &outer {
             let (window, ln_outside) = Window::around(self.count, atom.weight, -ln_dropped)?;
             windows.push(window);
             dropped += exp(ln_outside + 1e-6);
         }
-        let mut walk = Walk {
-            sum: self,
-            windows,
-            weights: order.iter().chain(&inner).map(|atom| atom.weight).collect(),
-            outer: order,
+        let outer_states: f64 = windows.iter().map(Window::size).product();
+        let mut tally = Tally {
+            weights: outer.iter().chain(&inner).map(|atom| atom.weight).collect(),
+            draws,
             inner,
             per_step: 1.0 / step,
             width: expm1(step),
             first: first as f64,
-            total: self.count as f64 + self.shift,
-            negligible: exp(ln_dropped),
-            counts: Vec::new(),
+            total: draws + self.shift,
+            cutoff: exp(ln_dropped) / (1.0 + outer_states),
             terms: 0.0,
             cells: Cells {
                 inside: vec![(0.0, 0.0); nodes.len() - 1],
@@ -153,23 +150,30 @@ impl PairSum<'_> {
             },
             nodes,
         };
-        walk.descend(self.count as f64, self.shift, self.shift);
-        let mut cells = walk.cells;
+        let step = |level: usize, count: f64, (a, b): (f64, f64)| {
+            let atom: &Atom = &outer[level];
+            (a + count * atom.numerator, b + count * atom.denominator)
+        };
+        let start = (self.shift, self.shift);
+        counts::walk(&windows, draws, start, step, |chosen, left, sums| {
+            tally.share(chosen, left, sums);
+        });
+        let terms = tally.terms;
+        let mut cells = tally.cells;
         // Plain sums of that many positive terms, and the handful of operations in each.
-        cells.relative_error += 8.0 * ROUNDING + f64::EPSILON * walk.terms;
+        cells.relative_error += 8.0 * ROUNDING + f64::EPSILON * terms;
         cells.dropped *= 1.0 + 1e-9;
         Some(cells)
     }
 }
 
-/// The walk and what it has found so far.
-struct Walk<'a> {
-    sum: &'a PairSum<'a>,
-    outer: Vec<Atom>,
+/// What the walk over counts has found so far.
+struct Tally {
     inner: [Atom; 2],
-    windows: Vec<Window>,
     /// Weights of the outer atoms and the two inner ones, in this order.
     weights: Vec<f64>,
+    /// m.
+    draws: f64,
     nodes: Vec<f64>,
     /// 1/h, and the index of the first node.
     per_step: f64,
@@ -178,61 +182,33 @@ struct Walk<'a> {
     width: f64,
     /// n.
     total: f64,
-    negligible: f64,
-    counts: Vec<f64>,
+    /// What may be dropped for each choice of outer counts.
+    cutoff: f64,
     terms: f64,
     cells: Cells,
 }
 
-impl Walk<'_> {
-    /// `left` draws are not yet assigned; the others add up to `a` and `b`.
-    fn descend(&mut self, left: f64, a: f64, b: f64) {
-        let level = self.counts.len();
-        let Some(&atom) = self.outer.get(level) else {
-            self.share(left, a, b);
-            return;
-        };
-        let window = self.windows[level];
-        for count in window.first..=window.last {
-            let count = count as f64;
-            if count > left {
-                break;
-            }
-            self.counts.push(count);
-            self.descend(
-                left - count,
-                a + count * atom.numerator,
-                b + count * atom.denominator,
-            );
-            self.counts.pop();
-        }
-    }
-
-    /// The last two atoms share the rest: outwards from the most likely division, until what is left is negligible.
-    fn share(&mut self, left: f64, a: f64, b: f64) {
+impl Tally {
+    /// The last two atoms share what is left: outwards from the most likely division, until the rest is
+    /// negligible.
+    fn share(&mut self, outer: &[f64], left: f64, (a, b): (f64, f64)) {
         let [first, second] = self.inner;
         let odds = first.weight / second.weight;
         let mode = (left * first.weight / (first.weight + second.weight))
             .floor()
             .min(left);
-        let mut counts = self.counts.clone();
-        counts.extend([mode, left - mode]);
-        let ln_probability = multinomial::ln_pmf(&counts, &self.weights);
+        let (ln_probability, astray) =
+            counts::ln_probability(outer, [mode, left - mode], &self.weights, self.draws);
         let start = exp(ln_probability) / self.total;
-        let astray: f64 = counts
-            .iter()
-            .zip(&self.weights)
-            .map(|(k, weight)| (k - self.sum.count as f64 * weight).abs())
-            .sum();
         let at = |k: f64| {
             (
                 a + k * first.numerator + (left - k) * second.numerator,
                 b + k * first.denominator + (left - k) * second.denominator,
             )
         };
-        // A/n is at most this for any division of the rest: bounds whatever is cut off below.
+        // A is at most this for any division of the rest, which bounds what is cut off below.
         let most = at(0.0).0.max(at(left).0);
-        let cutoff = self.negligible / (1.0 + self.outer_states());
+        let cutoff = self.cutoff;
         let (mut up, mut down) = (mode, mode);
         let mut weight = start;
         loop {
@@ -260,24 +236,20 @@ impl Walk<'_> {
             self.add(weight, at(down));
         }
         let steps = 2.0 * (up - down) + astray;
-        // For probabilities so small that a part of them is no double.
+        // For probabilities so small that products with them underflow.
         self.cells.dropped += f64::MIN_POSITIVE * most * (left + 1.0);
         self.terms += up - down + 1.0;
         let relative = 1e-12 + 2.0 * ROUNDING * (steps + 8.0);
         self.cells.relative_error = self.cells.relative_error.max(relative);
     }
 
-    fn outer_states(&self) -> f64 {
-        self.windows.iter().map(Window::size).product()
-    }
-
     /// One outcome of probability `weight`·n.
     fn add(&mut self, weight: f64, (a, b): (f64, f64)) {
-        // No draw with P, Q > 0 and no shift: an outcome that neither measure can have.
+        // No draw with P, Q > 0 and no shift: an outcome of probability zero under both measures.
         if b <= 0.0 {
             return;
         }
-        // A ratio of one is one: most outcomes with few reports have it.
+        // A ratio of exactly one is not rounded up: with few draws most outcomes have it.
         let ratio = if a == b {
             1.0
         } else {
@@ -303,7 +275,8 @@ impl Walk<'_> {
             }
             let inside = &mut self.cells.inside[cell];
             inside.0 += mass * (ratio - nodes[cell]);
-            // The width of the cell from its lower node alone: two nodes rounded apart would lose or make mass, a part ε/h of it.
+            // The width of the cell is computed from its lower node alone: from two rounded nodes, mass would
+            // be off by a part ε/h.
             inside.1 += mass * (nodes[cell] * self.width - (ratio - nodes[cell])).max(0.0);
         }
     }

@@ -3,7 +3,7 @@
 //! ln P(k₁…k_J) = Σⱼ ln Poisson(kⱼ; n pⱼ) − ln Poisson(n; n), each term by [`crate::stirling`].
 //!
 //! The derivative with respect to ln pⱼ is kⱼ − n pⱼ, so a relative error η in the probabilities costs
-//! η Σ|kⱼ − n pⱼ| and not η n: what is far from nothing is what hurts.
+//! η Σ|kⱼ − n pⱼ| and not η n: near the mean it costs little.
 
 use crate::stirling::{ln_poisson, ln_poisson_at_mean};
 

@@ -6,12 +6,16 @@
 //! (1/n) E[A^λ B^{1−λ}] − 1 = (1/n) E[ B g(r) ],     g(r) = (1+r)^λ − 1 − λr  ≥ 0
 //! ```
 //!
-//! because E[A − B] = 0: g is what the moment exceeds one by, term by term, without cancellation. At n = 1e12 it is 1e-11, and all its digits are there. A − B is a sum of the atoms' differences, known to full accuracy.
+//! because E[A − B] = 0. The sum of g is the excess of the moment over one, without cancellation: at n = 1e12
+//! it is 1e-11, to full accuracy. A − B is a sum of the atoms' differences, known to full accuracy.
 //!
 //! # Method
 //!
-//! A sum over the counts of all atoms but the heaviest, nested, each within a window around its largest terms. Far from zero counts the terms are a smooth function on the integers, and adding every h-th of them, times h, is the trapezoidal rule: with h at most two thirds of the
-//! Gaussian width at the peak the difference is below e^{−40} of the sum (Poisson summation). So the cost does not depend on n. Where a window ends at a count of zero or of all, and the terms there matter, every count is added.
+//! A sum over the counts of all atoms but the heaviest, nested, each within a window around its largest
+//! terms. Far from zero counts the terms are a smooth function on the integers, and adding every h-th of
+//! them, times h, is the trapezoidal rule: with h at most two thirds of the Gaussian width at the peak the
+//! difference is below e^{−40} of the sum (Poisson summation). So the cost does not depend on n. Where a
+//! window ends at a count of zero or of all, and the terms there matter, every count is added.
 //!
 //! Standing: ordinary floating point; about eleven digits. Golden values: `golden/bounds.csv`.
 
@@ -20,11 +24,11 @@ use crate::log_space::{ln_1p_exp, ln_sum_exp};
 use crate::special::{exp, exp_minus_1_minus_x, ln, ln_1p, ln_1p_minus_x};
 use crate::stirling::{ln_poisson, ln_poisson_at_mean};
 
-/// Terms this far below the largest, as logarithms, are left out.
+/// Terms below e^{−`DEPTH`} ≈ 1e-21 of the largest are left out.
 const DEPTH: f64 = 48.0;
-/// A stride may be off by e^{−this}.
+/// A stride is chosen such that the trapezoidal rule is off by at most e^{−`ALIAS`} ≈ 6e-19, relatively.
 const ALIAS: f64 = 42.0;
-/// Windows up to this size are added up in full where they end at a boundary.
+/// Windows of up to this many counts are summed in full where they end at a boundary: limits time.
 const FULL: f64 = 20_000.0;
 
 impl PairSum<'_> {
@@ -33,7 +37,8 @@ impl PairSum<'_> {
     /// ```
     /// use shuffledp_numerics::likelihood_ratio::{Atom, PairSum};
     /// // One draw, Λ = 3 or 1/3 with B-masses 1/4 and 3/4: E Λ² = 9/4 + 1/12 = 7/3.
-    /// let atoms = [(0.25, 3.0, 1.0), (0.25, 1.0, 3.0), (0.5, 0.0, 0.0)].map(|(weight, p, q)| Atom::new(weight, p, q));
+    /// let atoms = [(0.25, 3.0, 1.0), (0.25, 1.0, 3.0), (0.5, 0.0, 0.0)]
+    ///     .map(|(weight, p, q)| Atom::new(weight, p, q));
     /// let pair = PairSum { atoms: &atoms, count: 1, shift: 0.0 };
     /// assert!((pair.ln_excess_moment(2.0).exp() - 4.0 / 3.0).abs() < 1e-12);
     /// ```
@@ -48,7 +53,8 @@ impl PairSum<'_> {
         let Some(heaviest) = atoms.pop() else {
             return f64::NEG_INFINITY;
         };
-        // In the counts of atoms that raise the ratio, terms are log-concave; the others may have two peaks, and go outside, where these are looked for.
+        // In the counts of atoms that raise the ratio, terms are log-concave. In those of the others there
+        // may be two peaks; these counts go outside, where both peaks are searched for.
         atoms.sort_by(|a, b| a.difference.total_cmp(&b.difference));
         let count = self.count as f64;
         Moment {
@@ -106,7 +112,7 @@ struct Moment {
     shift: f64,
     atoms: Vec<Atom>,
     means: Vec<f64>,
-    /// Of what is left after each count, the part that the heaviest atom expects.
+    /// The expected share of the heaviest atom in the draws left after each count.
     shares: Vec<f64>,
     heaviest: Atom,
 }
@@ -196,7 +202,8 @@ impl Moment {
         }
     }
 
-    /// A smooth function that is large wherever terms are: ln of probability times (1 + (A/n)^λ (B/n)^{1−λ}); the largest over the counts not yet chosen.
+    /// A smooth function that is large wherever terms are: ln of probability times (1 + (A/n)^λ (B/n)^{1−λ});
+    /// the largest over the counts not yet chosen.
     fn height(&self, chosen: Chosen, guess: &mut Vec<f64>) -> f64 {
         if chosen.level == self.atoms.len() {
             let Some(outcome) = self.outcome(chosen) else {
@@ -211,7 +218,8 @@ impl Moment {
         height
     }
 
-    /// The largest term at the guessed counts and a standard deviation to either side of each: at the peak itself g may vanish.
+    /// The largest term at the guessed counts and a standard deviation to either side of each: at the peak
+    /// itself g may vanish.
     fn ln_term_about(&self, chosen: Chosen, guess: &[f64]) -> f64 {
         if chosen.level == self.atoms.len() {
             return self.ln_term(chosen);
@@ -229,7 +237,8 @@ impl Moment {
             .fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// The highest point along one count, from a guess, to within a tenth of its width: strides that double while they help, and halve when they do not.
+    /// The highest point along one count, from a guess, to within a tenth of its width. Strides double while
+    /// they help and are halved when they do not.
     fn climb(&self, chosen: Chosen, from: f64, guess: &mut Vec<f64>) -> (f64, f64) {
         let mut at = from.round().clamp(0.0, chosen.left);
         let mut height = self.height(self.choose(chosen, at), guess);
@@ -276,7 +285,7 @@ impl Moment {
         } else {
             peak
         };
-        // As if it were a Gaussian, and on from there.
+        // As for a Gaussian, then further out if needed.
         let reach = (2.0 * (height - floor).max(0.0) * self.variance(chosen, peak)).sqrt();
         let mut distance = (1.1 * reach + 2.0).ceil().min(limit);
         while distance < limit {
@@ -289,7 +298,8 @@ impl Moment {
         distance
     }
 
-    /// ln Σ of all terms over the counts not yet chosen that are above a floor; `guess` is where the last sum was largest.
+    /// ln Σ of all terms over the counts not yet chosen that are above a floor; `guess` is where the last sum
+    /// was largest.
     fn sum(&self, chosen: Chosen, floor: f64, guess: &mut Vec<f64>) -> f64 {
         if chosen.level == self.atoms.len() {
             return self.ln_term(chosen);
@@ -314,7 +324,7 @@ impl Moment {
             }
         }
         let floor = if level == 0 { largest - DEPTH } else { floor };
-        // What lies below the floor everywhere is left out, whole peaks of it too.
+        // Peaks below the floor are left out.
         peaks.retain(|peak| peak.1 >= floor);
         let mut spans: Vec<Span> = Vec::new();
         for &peak in &peaks {
@@ -372,7 +382,8 @@ impl Moment {
                     terms,
                 );
             }
-            // Wide and cut off: the trapezoidal rule between the ends, which then count half, and half of each by itself.
+            // Wide and cut off: the trapezoidal rule between the ends, which count half there, plus half of
+            // each end.
             let steps = ((high - low) / stride).floor();
             for i in 0..=steps as u64 {
                 let k = low + i as f64 * stride;
@@ -396,7 +407,8 @@ impl Moment {
 
     /// The variance of the Gaussian that terms look like along one count, near `at`.
     fn variance(&self, chosen: Chosen, at: f64) -> f64 {
-        // The factor for count k bends like a Gaussian of variance k; what is left for the others bends it as well, and so does the power of the ratio.
+        // The factor for count k bends like a Gaussian of variance k; what is left for the others bends it as
+        // well, and so does the power of the ratio.
         let atom = &self.atoms[chosen.level];
         let rest = (chosen.left - at).max(0.5);
         // A, if the counts not yet chosen are as expected.
@@ -417,7 +429,8 @@ impl Moment {
 
     /// A whole number of counts to go on by.
     fn stride(&self, variance: f64) -> f64 {
-        // A Poisson law of this variance has |φ(2π/h)| = e^{−v(1 − cos 2π/h)}: what the rule with stride h is off by.
+        // A Poisson law of this variance has |φ(2π/h)| = e^{−v(1 − cos 2π/h)}: what the rule with stride h is
+        // off by.
         let off = |h: f64| variance * (1.0 - (2.0 * std::f64::consts::PI / h).cos());
         let mut stride = (0.5 * variance.sqrt()).floor().max(1.0);
         while stride > 1.0 && off(stride) < ALIAS {

@@ -5,6 +5,16 @@
 
 use crate::special;
 
+/// Bound on the relative rounding error of a short expression: up to sixteen correctly rounded operations
+/// (ε/2 each), or four calls of [`crate::special`] ([`special::ULPS`]·ε each), or a mixture. ε = 2⁻⁵².
+/// Certified code adds it, times the size of what was computed, on the safe side; where the number of
+/// operations grows with the data, the code multiplies it by that number.
+pub const ROUNDING: f64 = 8.0 * f64::EPSILON;
+
+/// The same for an expression whose operands already carry an error of [`ROUNDING`] each, such as the slope
+/// between two computed values.
+pub const ROUNDING_TWICE: f64 = 2.0 * ROUNDING;
+
 /// The next double above x, twice.
 #[inline]
 pub fn widen_up(x: f64) -> f64 {

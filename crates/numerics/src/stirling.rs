@@ -5,8 +5,8 @@
 //! D(x,m) = x ln(x/m) + m − x  ≥ 0
 //! ```
 //!
-//! A binomial probability is a difference of three numbers ln x! that at n = 1e12 agree to 13 digits; in S and D
-//! the agreement has been canceled by hand (Loader, *Fast and accurate computation of binomial
+//! A binomial probability is a difference of three numbers ln x! that at n = 1e12 agree to 13 digits; in S
+//! and D the agreement has been canceled by hand (Loader, *Fast and accurate computation of binomial
 //! probabilities*, 2000). S falls like 1/(12x), and D vanishes at x = m.
 
 use crate::special::{ln, ln_1p_minus_x, ln_gamma};
@@ -26,7 +26,8 @@ const STIRLING: [f64; 8] = [
 
 /// S(x) = ln x! − (x ln x − x + ½ ln 2πx), for x > 0.
 ///
-/// The series alternates, so it is cut with an error below its first omitted term: under 1e-17 from x = 16 on.
+/// The series alternates, so it is cut with an error below its first omitted term: under 1e-17 from x = 16
+/// on.
 pub fn stirling_remainder(x: f64) -> f64 {
     if x >= 16.0 {
         let inverse = 1.0 / x;
@@ -55,7 +56,8 @@ pub fn deviance(x: f64, m: f64, gap: f64) -> f64 {
 
 /// ln(m^x e^{−m} / x!), the logarithm of a Poisson probability (at real x), given m − x as `gap`.
 ///
-/// It is the part of the logarithm of a multinomial probability that belongs to one category: x observed where m are expected.
+/// The logarithm of a multinomial probability is a sum of these, one for each category with x observed and m
+/// expected.
 pub fn ln_poisson(x: f64, m: f64, gap: f64) -> f64 {
     if x == 0.0 {
         -gap
@@ -66,7 +68,7 @@ pub fn ln_poisson(x: f64, m: f64, gap: f64) -> f64 {
     }
 }
 
-/// ln(n^n e^{−n} / n!): what the Poisson factors must be divided by to give a multinomial probability.
+/// ln(n^n e^{−n} / n!): a multinomial probability is the product of its Poisson factors divided by this one.
 pub fn ln_poisson_at_mean(n: f64) -> f64 {
     if n == 0.0 {
         0.0

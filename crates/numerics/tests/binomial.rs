@@ -1,4 +1,5 @@
-//! Binomial and multinomial probabilities against 40-digit values (golden/binomial.csv, golden/multinomial.csv).
+//! Binomial and multinomial probabilities against 40-digit values (golden/binomial.csv,
+//! golden/multinomial.csv).
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

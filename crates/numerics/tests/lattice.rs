@@ -41,7 +41,8 @@ fn check(parts: &[(Vec<f64>, i64, i32, u32)], t: f64) {
         sum.add(Arc::new(measure), u64::from(*count));
     }
     let got = sum.saturating_ramp().ln_value(t, 1e-8);
-    // Below 1e-14 the plain convolution has no digits to compare with... but it has only positive terms, so it does.
+    // Below 1e-14 the plain convolution has no digits to compare with... but it has only positive terms, so
+    // it does.
     let slack = 1e-11;
     assert!(
         got.lower <= truth.ln() + slack && truth.ln() - slack <= got.upper,

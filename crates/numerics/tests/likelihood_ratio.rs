@@ -1,4 +1,5 @@
-//! Counting outcomes into cells, against the expected positive part evaluated one α at a time, which is another algorithm.
+//! Counting outcomes into cells, against the expected positive part evaluated one α at a time, which is
+//! another algorithm.
 
 use shuffledp_numerics::likelihood_ratio::{Atom, Cells, PairSum};
 use shuffledp_numerics::positive_part::{self, Sum};

@@ -1,4 +1,5 @@
-//! The elementary functions against correctly rounded ones (CORE-MATH), and the two of our own against their series.
+//! The elementary functions against correctly rounded ones (CORE-MATH), and the two of our own against their
+//! series.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -124,7 +125,8 @@ fn functions_with_the_leading_terms_removed_keep_their_digits() {
     }
 }
 
-/// There is no correctly rounded inverse to compare with: going back must lead to where it began, as far as the slope lets one see.
+/// There is no correctly rounded inverse to compare with: going back must lead to where it began, as far as
+/// the slope lets one see.
 #[test]
 fn the_inverse_of_erfc_leads_back() {
     for x in points(1e-20, 1.0, true).chain(points(1.0, 1.999, false)) {

@@ -6,7 +6,7 @@
 //! ```
 
 use shuffledp_numerics::binomial::Binomial;
-use shuffledp_numerics::root::falling_crossing;
+use shuffledp_numerics::search::falling_crossing;
 use shuffledp_numerics::special::erfc_inv;
 use shuffledp_randomizers::Estimate;
 

@@ -16,6 +16,7 @@ use crate::random::Random;
 use crate::sphere::{SEED, add_direction, direction, norm, seed, side, upright};
 use crate::vector::{Ball, Shape, Vectors};
 use shuffledp_accounting::{Mechanism, RandomizerSpec};
+use shuffledp_numerics::search::golden_middle;
 use shuffledp_numerics::special::{beta_share, ln_gamma};
 
 /// A direction that leans to the value.
@@ -81,17 +82,8 @@ impl PrivUnit {
         let (odds, d) = (epsilon0.exp(), dimension as f64);
         let gain = |g: f64| Cap::of(g, d).gain(odds);
         // Unimodal in g: golden section.
-        let golden = 0.5 * (5f64.sqrt() - 1.0);
-        let (mut low, mut high) = (0.0, (20.0 / d.sqrt()).min(0.999_999));
-        for _ in 0..80 {
-            let (a, b) = (high - golden * (high - low), low + golden * (high - low));
-            if gain(a) >= gain(b) {
-                high = b;
-            } else {
-                low = a;
-            }
-        }
-        let threshold = 0.5 * (low + high);
+        let widest = (20.0 / d.sqrt()).min(0.999_999);
+        let threshold = golden_middle(0.0, widest, 80, |g| -gain(g));
         Ok(Self(LeaningDirection {
             shape,
             mechanism: Mechanism::some_ldp(epsilon0)?,

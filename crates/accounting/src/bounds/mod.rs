@@ -20,6 +20,7 @@ pub mod wang_2019;
 pub mod zhu_2022;
 
 pub(crate) use shuffledp_numerics::log_space::{ln_1p_exp, ln_sum_exp};
+use shuffledp_numerics::search::{Stop, bisect};
 use std::fmt;
 
 /// A condition of a theorem that does not hold here, in words.
@@ -44,19 +45,8 @@ pub(crate) fn solve(limit: f64, delta: f64, falling: impl Fn(f64) -> f64) -> Opt
     if falling(limit) > delta {
         return None;
     }
-    let (mut low, mut high) = (0.0, limit);
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if falling(middle) <= delta {
-            high = middle;
-        } else {
-            low = middle;
-        }
-        if high - low <= 1e-14 * high {
-            break;
-        }
-    }
-    Some(high)
+    let stop = Stop::within(1e-14).or_after(200);
+    Some(bisect(0.0, limit, stop, |epsilon| falling(epsilon) <= delta).holds)
 }
 
 /// ln C(λ, j).

@@ -16,6 +16,7 @@ use crate::compose::Composition;
 use crate::pld::Pld;
 use shuffledp_numerics::binomial::Binomial;
 use shuffledp_numerics::positive_part::{Atom, Sum};
+use shuffledp_numerics::search::{Stop, bisect};
 
 /// γ, and 1 − γ without cancellation.
 fn randomizing(k: u64, epsilon0: f64) -> (f64, f64) {
@@ -116,17 +117,9 @@ pub fn strong_epsilon(
         strong_printed(users, k, epsilon0, 0.0)?;
         let falling = |epsilon: f64| strong_printed(users, k, epsilon0, epsilon).unwrap_or(1.0);
         // Two digits are enough to see what it is worth, and each is a sum over all counts.
-        let (mut low, mut high) = (0.0, epsilon0);
-        require(falling(high) <= delta, || "a value below epsilon0".into())?;
-        while high - low > 1e-6 * high {
-            let middle = 0.5 * (low + high);
-            if falling(middle) <= delta {
-                high = middle
-            } else {
-                low = middle
-            }
-        }
-        return Ok(high);
+        let meets = |epsilon: f64| falling(epsilon) <= delta;
+        require(meets(epsilon0), || "a value below epsilon0".into())?;
+        return Ok(bisect(0.0, epsilon0, Stop::within(1e-6), meets).holds);
     }
     solve(epsilon0, delta, |epsilon| {
         strong_tight(users, k, epsilon0, epsilon)

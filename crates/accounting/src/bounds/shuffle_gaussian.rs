@@ -24,6 +24,7 @@
 use super::{Unmet, ln_1p_exp, ln_sum_exp, require, wang_2019};
 use crate::rdp::{Orders, RdpCurve};
 use shuffledp_numerics::binomial::Binomial;
+use shuffledp_numerics::search::{Stop, bisect};
 use shuffledp_numerics::special::ln_gamma;
 use std::sync::{Mutex, PoisonError};
 
@@ -236,20 +237,12 @@ pub fn reverse(sigma: f64, users: u64) -> RdpCurve {
             return (missing * scale).ln_1p();
         }
         // The integrand peaks where −z = loss(z)/σ.
-        let (mut low, mut high) = (-1e3, 0.0);
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if -middle > loss(middle) / sigma {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
+        let peak = bisect(0.0, -1e3, Stop::after(60), |z| -z > loss(z) / sigma).holds;
         let height = |z: f64| -0.5 * z * z - loss(z);
-        let top = height(low);
+        let top = height(peak);
         let nodes = (9.5 / step).ceil() as i64;
         let sum: f64 = (-nodes..=nodes)
-            .map(|i| (height(low + i as f64 * step) - top).exp())
+            .map(|i| (height(peak + i as f64 * step) - top).exp())
             .sum();
         top + (sum * scale).ln()
     };

@@ -20,6 +20,7 @@
 use super::{Unmet, balle_2018, feldman_2021, ln_sum_exp, require, wang_2019};
 use crate::rdp::{Orders, RdpCurve};
 use shuffledp_numerics::binomial::Binomial;
+use shuffledp_numerics::search::{bisect_integers, golden_middle};
 use std::sync::Mutex;
 
 /// Why Approaches 1 and 2 are not bounds, in a sentence.
@@ -36,16 +37,10 @@ pub const WHY_REFUTED: &str = "rests on Lemma 1, which is false: (epsilon, delta
 pub fn first_cut(users: u64, rate: f64, epsilon0: f64, delta: f64) -> Result<f64, Unmet> {
     let law = Binomial::new(users, rate).ok_or_else(|| Unmet("a rate in (0, 1]".into()))?;
     // Half of δ for too many check-ins.
-    let (mut low, mut high) = ((users as f64 * rate) as u64, users);
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if law.ln_upper_tail(middle) <= (0.5 * delta).ln() {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    let (n, l, e) = (users as f64, high as f64, epsilon0.exp());
+    let expected = (users as f64 * rate) as u64;
+    let rarely_more = |count: u64| law.ln_upper_tail(count) <= (0.5 * delta).ln();
+    let most = bisect_integers(expected, users, rarely_more).holds;
+    let (n, l, e) = (users as f64, most as f64, epsilon0.exp());
     let share = (0.5 * delta * n / l).min(0.5);
     let few = (16.0 * e * (2.0 / share).ln()).ceil().min(l);
     require(l >= few, || "epsilon0 <= ln(l/(16 ln(2/delta)))".into())?;
@@ -74,17 +69,8 @@ pub fn lemma_1(order: f64, epsilon: f64, delta: f64) -> f64 {
         let second = order * left.ln() + (1.0 - order) * (epsilon.exp_m1() + (1.0 - over)).ln();
         ln_sum_exp(&[first, second])
     };
-    let golden = 0.5 * (5f64.sqrt() - 1.0);
-    let (mut low, mut high) = (-80.0, 40.0);
-    for _ in 0..40 {
-        let (a, b) = (high - golden * (high - low), low + golden * (high - low));
-        if ln_m(a) <= ln_m(b) {
-            high = b
-        } else {
-            low = a
-        }
-    }
-    (epsilon + ln_m(0.5 * (low + high)) / (order - 1.0)).max(0.0)
+    let least = golden_middle(-80.0, 40.0, 40, ln_m);
+    (epsilon + ln_m(least) / (order - 1.0)).max(0.0)
 }
 
 /// What the two approaches are asked about.

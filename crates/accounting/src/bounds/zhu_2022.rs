@@ -11,7 +11,7 @@ use crate::bound::Side;
 use crate::compose::{Composition, ln_tail};
 use crate::pld::Pld;
 use crate::profile::Profile;
-use shuffledp_numerics::positive_part::Wanted;
+use shuffledp_numerics::enclosure::Wanted;
 
 /// ε of `rounds` rounds: `base` is the shuffle of the sampled users only, the same in both directions.
 pub fn epsilon(base: &Profile, rate: f64, rounds: u64, delta: f64) -> Option<f64> {

@@ -12,6 +12,7 @@
 use super::Mechanism;
 use crate::catalog::{Entry, Input};
 use crate::error::{Error, Parameter, within};
+use shuffledp_numerics::search::{Stop, bisect};
 
 pub(crate) const ENTRIES: &[Entry] = &[Entry {
     name: "discrete-gaussian",
@@ -66,16 +67,9 @@ impl DiscreteGaussian {
             "[1e-30, 0.1] for a device",
         )?;
         // The least ε₀, by bisection; the end that was seen to hold.
-        let (mut low, mut high) = (0.0, 100.0);
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if self.delta0(middle) <= delta0 {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        Mechanism::some_approximate_ldp(high, delta0)
+        let meets = |epsilon0: f64| self.delta0(epsilon0) <= delta0;
+        let epsilon0 = bisect(0.0, 100.0, Stop::after(60), meets).holds;
+        Mechanism::some_approximate_ldp(epsilon0, delta0)
     }
 
     /// δ₀(ε₀) of a shift by L, a little more than the sum for what rounding may have lost.

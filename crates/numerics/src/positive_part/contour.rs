@@ -4,7 +4,8 @@
 //! K(z) = m ln M(z) + s z,     M(z) = E e^{zX} = Σ π e^{zx}
 //! ```
 //!
-//! On the line z = c + iθ, with M̂(θ) = M(c+iθ)/M(c) the characteristic function of the tilted law, blocks of nodes are bounded by
+//! On the line z = c + iθ, with M̂(θ) = M(c+iθ)/M(c) the characteristic function of the tilted law, blocks of
+//! nodes are bounded by
 //!
 //! ```text
 //! |M̂(θ)| ≤ exp(−2θ²v/π²)   for θ ≤ π/(range of X), v the tilted variance    (1 − cos t ≥ 2t²/π²)
@@ -13,30 +14,29 @@
 //!
 //! Standing: certified. The cost does not depend on m.
 
+use super::Sum;
 use super::tilt::{ErrorScale, Tilted, largest_exponent};
-use super::{LnEnclosure, ROUNDING, Sum};
+use crate::enclosure::LnEnclosure;
 use crate::laplace::{self, Kernel, Line, Node};
+use crate::rounding::ROUNDING;
 use crate::special::{atan2, exp, exp_minus_1_minus_x, expm1, ln, ln_1p, sin_cos, sin_minus_x};
 use std::cell::Cell;
 use std::f64::consts::PI;
 
-/// So many terms of the transform, in all, are summed before giving up.
+/// Most terms of the transform (nodes times atoms) that are summed before giving up: about a second of work.
 const MOST_WORK: f64 = 2e7;
 
 /// Encloses ln E(S)₊.
 pub(super) fn evaluate(sum: &Sum, tilted: &Tilted, accuracy: f64) -> LnEnclosure {
-    // d ln E / d ln mean, about: how much an error in the logarithm matters to whoever solves for the mean.
-    let leverage = (tilted.saddle.c * (sum.count * sum.mean + sum.shift).abs()).max(1.0);
-    let target = (accuracy * leverage).clamp(1e-11, 0.25);
     laplace::integrate(
         &SumLine::new(sum, tilted),
         &tilted.saddle,
         Kernel::Ramp,
-        target,
+        tilted.target(sum, accuracy),
     )
 }
 
-/// One atom with everything that does not change along the line.
+/// One atom, with the numbers that do not depend on θ.
 struct Ray {
     weight: f64,
     value: f64,
@@ -230,7 +230,7 @@ impl Line for SumLine<'_> {
     }
 
     fn most_nodes(&self) -> f64 {
-        // Of a law of many atoms the transform is dear: once it has been evaluated that often, no more nodes.
+        // For a law of many atoms the transform is expensive.
         if self.evaluated.get() * self.rays.len() as f64 > MOST_WORK {
             0.0
         } else {

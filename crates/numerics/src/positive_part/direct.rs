@@ -1,30 +1,33 @@
 //! The positive part by summing over the counts of the atoms.
 //!
-//! With J atoms, J − 2 counts are enumerated within windows; given those, the last two atoms share the rest and
-//! the sum S rises with the count k of the larger one, so that
+//! With J atoms, J − 2 counts are enumerated within windows; given those, the last two atoms share the rest
+//! and the sum S rises with the count k of the larger one, so that
 //!
 //! ```text
 //! E(S)₊ = Σ_outer P(outer, k₀) Σ_{k ≥ k₀} (S(k))₊ · Π ratios,      k₀ = the first k with S(k) > 0
 //! ```
 //!
-//! has positive terms only: nothing cancels, whatever the size of the answer.
+//! has positive terms only, so that nothing cancels.
 //!
-//! **Windows.** What a window drops is bounded through (S)₊ ≤ Σ xᵢ₊: for an atom of weight π the sum restricted to "its count is
-//! outside" is at most m E[X₊] P[Bin(m−1, π) + {0 or 1} outside].
+//! **Windows.** The part that a window drops is bounded through (S)₊ ≤ Σ xᵢ₊: for an atom of weight π the sum
+//! restricted to "its count is outside" is at most m E[X₊] P[Bin(m−1, π) + {0 or 1} outside].
 //!
-//! **Rounding.** A relative error η in the weights costs η Σ|kⱼ − mπⱼ| in ln P ([`crate::multinomial`]); an error in the values
-//! shifts S(k) by at most 8ε Σ kⱼ·magnitude.
+//! **Rounding.** A relative error η in the weights costs η Σ|kⱼ − mπⱼ| in ln P ([`crate::multinomial`]); an
+//! error in the values shifts S(k) by at most 8ε Σ kⱼ·magnitude.
 //!
 //! Standing: certified. Cost: the product of the J − 2 narrowest windows.
 
-use super::{Atom, LnEnclosure, ROUNDING, Sum};
+use super::{Atom, Sum};
+use crate::counts::{self, Window, rough_width};
+use crate::enclosure::LnEnclosure;
 use crate::laplace::{Kernel, Saddle};
 use crate::log_space::ln_add_exp;
-use crate::multinomial;
+use crate::rounding::ROUNDING;
 use crate::special::{exp, ln};
-use crate::window::{Window, rough_width};
 
-/// Largest number of inner terms to sum, about, when the contour would be asked for an accuracy of 1e-6; more is left to the contour. Its work grows like one over the square root of the accuracy.
+/// Most inner terms, about, that are summed at an accuracy of 1e-6; longer sums are left to the contour. At
+/// coarser accuracies the contour is cheaper, like one over the square root of the accuracy, and the limit
+/// falls with it.
 const MOST_WORK: f64 = 250_000.0;
 /// The windows drop about e^{−this} of the answer.
 const DROPPED: f64 = 34.0;
@@ -35,27 +38,13 @@ pub(super) fn evaluate(sum: &Sum, saddle: &Saddle, accuracy: f64) -> Option<LnEn
 }
 
 pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<LnEnclosure> {
-    let atoms: Vec<Atom> = sum
-        .atoms
-        .iter()
-        .copied()
-        .filter(|atom| atom.weight > 0.0)
-        .collect();
-    if atoms.len() < 2 {
-        return None;
-    }
     // The windows may drop e^{−DROPPED} of the answer, and what they drop is measured in units of m E X₊.
     let most = sum.count * sum.mean_positive_value();
     let budget = DROPPED + (ln(most) - saddle.ln_estimate(Kernel::Ramp)).max(0.0);
+    let present = sum.atoms.iter().copied().filter(|atom| atom.weight > 0.0);
+    let (outer, inner) = counts::ordered(present, |atom| atom.weight, (sum.count, budget))?;
     // A rough width first: exact windows cost a few tails each.
     let rough = |atom: &Atom| rough_width(sum.count, atom.weight, budget);
-    // The heaviest atom is always inside: 1 − π is only known well for the others. The widest of those goes with it.
-    let mut order = atoms;
-    order.sort_by(|a, b| a.weight.total_cmp(&b.weight));
-    let heaviest = order.pop()?;
-    order.sort_by(|a, b| rough(a).total_cmp(&rough(b)));
-    let inner = [order.pop()?, heaviest];
-    let outer = order;
     let states: f64 = outer.iter().map(rough).product();
     if states * rough(&inner[0]) > work {
         return None;
@@ -77,18 +66,26 @@ pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<L
     } else {
         (inner[1], inner[0])
     };
-    let mut counting = Counting {
-        sum,
-        outer,
-        windows,
+    let last_two = LastTwo {
+        weights: outer
+            .iter()
+            .chain([&high, &low])
+            .map(|atom| atom.weight)
+            .collect(),
+        draws: sum.count,
         high,
         low,
-        counts: Vec::new(),
-        terms: Vec::new(),
     };
-    counting.descend(sum.count, sum.shift, 2.0 * ROUNDING * sum.shift.abs());
-    let terms = counting.terms;
-    // In units of the largest term, so that nothing that matters underflows; what does is counted above.
+    let mut terms = Vec::new();
+    let start = Partial {
+        base: sum.shift,
+        slack: 2.0 * ROUNDING * sum.shift.abs(),
+    };
+    let step = |level: usize, count: f64, partial: Partial| partial.with(outer[level], count);
+    counts::walk(&windows, sum.count, start, step, |chosen, left, partial| {
+        terms.extend(last_two.term(chosen, left, partial));
+    });
+    // In units of the largest term, so that no term that matters underflows. `floor` bounds those that do.
     let scale = terms
         .iter()
         .map(|term| term.ln_probability + ln(term.upper))
@@ -111,49 +108,43 @@ pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<L
     ))
 }
 
-/// What one assignment of the outer counts contributes: e^ln_probability times something between the two.
+/// The contribution of one choice of outer counts: e^ln_probability times a number between the two.
 struct Term {
     ln_probability: f64,
     lower: f64,
     upper: f64,
 }
 
-/// The enumeration and what it has found so far.
-struct Counting<'a> {
-    sum: &'a Sum<'a>,
-    outer: Vec<Atom>,
-    windows: Vec<Window>,
-    high: Atom,
-    low: Atom,
-    counts: Vec<f64>,
-    terms: Vec<Term>,
+/// The sum of the values that are already chosen, known to within `slack`.
+#[derive(Clone, Copy)]
+struct Partial {
+    base: f64,
+    slack: f64,
 }
 
-impl Counting<'_> {
-    /// `left` terms are not yet assigned; the others add up to `base`, give or take `slack`.
-    fn descend(&mut self, left: f64, base: f64, slack: f64) {
-        let Some(&atom) = self.outer.get(self.counts.len()) else {
-            self.add_inner(left, base, slack);
-            return;
-        };
-        let window = self.windows[self.counts.len()];
-        for count in window.first..=window.last {
-            let count = count as f64;
-            if count > left {
-                break;
-            }
-            self.counts.push(count);
-            self.descend(
-                left - count,
-                base + count * atom.value,
-                slack + 2.0 * ROUNDING * (count * atom.magnitude + base.abs()),
-            );
-            self.counts.pop();
+impl Partial {
+    /// With `count` times one more atom.
+    fn with(self, atom: Atom, count: f64) -> Self {
+        Self {
+            base: self.base + count * atom.value,
+            slack: self.slack + 2.0 * ROUNDING * (count * atom.magnitude + self.base.abs()),
         }
     }
+}
 
-    /// Σ_k P(outer, k, left − k) (S(k))₊ for the last two atoms.
-    fn add_inner(&mut self, left: f64, base: f64, slack: f64) {
+/// The two atoms that share what the outer ones leave.
+struct LastTwo {
+    /// Weights of the outer atoms, the higher and the lower one.
+    weights: Vec<f64>,
+    /// m.
+    draws: f64,
+    high: Atom,
+    low: Atom,
+}
+
+impl LastTwo {
+    /// Σ_k P(outer, k, left − k) (S(k))₊; `None` where no S(k) is positive.
+    fn term(&self, outer: &[f64], left: f64, Partial { base, slack }: Partial) -> Option<Term> {
         let step = self.high.value - self.low.value;
         let value_at = |k: f64| base + k * self.high.value + (left - k) * self.low.value;
         let slack_at = |k: f64| {
@@ -162,10 +153,10 @@ impl Counting<'_> {
                     * ROUNDING
                     * (base.abs() + k * self.high.magnitude + (left - k) * self.low.magnitude)
         };
-        // The first k where S(k) may be positive, found by division and then by looking; S rises with k.
+        // The first k where S(k) may be positive, by division and then by trying neighbors; S rises with k.
         let may_be_positive = |k: f64| value_at(k) + slack_at(k) > 0.0;
         if !may_be_positive(left) {
-            return;
+            return None;
         }
         let mut first = if step > 0.0 {
             ((-(base + left * self.low.value) / step).floor()).clamp(0.0, left)
@@ -182,20 +173,9 @@ impl Counting<'_> {
         let mode = (left * self.high.weight / (self.high.weight + self.low.weight)).floor();
         let start = first.max(mode);
 
-        let mut counts = self.counts.clone();
-        counts.extend([start, left - start]);
-        let weights: Vec<f64> = self
-            .outer
-            .iter()
-            .chain([&self.high, &self.low])
-            .map(|atom| atom.weight)
-            .collect();
-        let ln_probability = multinomial::ln_pmf(&counts, &weights);
-        let astray: f64 = counts
-            .iter()
-            .zip(&weights)
-            .map(|(k, weight)| (k - self.sum.count * weight).abs())
-            .sum();
+        let inner = [start, left - start];
+        let (ln_probability, astray) =
+            counts::ln_probability(outer, inner, &self.weights, self.draws);
         let relative = 1e-12 + 2.0 * ROUNDING * (astray + 4.0 * left.sqrt() + 200.0);
 
         let mut series = Series::default();
@@ -211,7 +191,8 @@ impl Counting<'_> {
             let ratio = (left - k) / (k + 1.0) * odds;
             weight *= ratio;
             k += 1.0;
-            // S grows by `step` a term and its slack is largest at an end: Σ ratio^j (S + j step) stays below this.
+            // S grows by `step` a term and its slack is largest at an end: Σ ratio^j (S + j step) stays below
+            // this.
             if ratio < 1.0 {
                 let grown =
                     (value_at(k) + slack_at(left).max(slack_at(k)) + step / (1.0 - ratio)).max(0.0);
@@ -235,11 +216,11 @@ impl Counting<'_> {
                 break;
             }
         }
-        self.terms.push(Term {
+        Some(Term {
             ln_probability,
             lower: series.lower * (1.0 - relative),
             upper: (series.upper + rest) * (1.0 + relative),
-        });
+        })
     }
 }
 

@@ -4,12 +4,25 @@
 //! M(c) = E e^{cX},   K(c) = m ln M(c) + s c
 //! ```
 //!
-//! M(c) − 1 is computed as c·EX + Σ π (e^{cx} − 1 − cx), with EX given: at m = 1e12 the interesting M differ from 1 by 1e-11 and K must
-//! still be right to twelve digits. When nothing is near 1 the plain sum is the accurate one.
+//! M(c) − 1 is computed as c·EX + Σ π (e^{cx} − 1 − cx), with EX given: at m = 1e12 the M that matter differ
+//! from 1 by 1e-11, and K must still be right to twelve digits. Where M is not near 1 the plain sum is the
+//! accurate one.
 
-use super::{ROUNDING, Sum};
+use super::Sum;
 use crate::laplace::{Kernel, Saddle};
+use crate::rounding::ROUNDING;
+use crate::saddle::{Found, SaddleSearch};
 use crate::special::{exp, exp_minus_1_minus_x, expm1, ln, ln_1p};
+
+/// The values are in units of the largest one, so that c has a natural size and the bracket an ordinary
+/// middle.
+const SEARCH: SaddleSearch = SaddleSearch {
+    tolerance: 1e-3,
+    shortest: 0.0,
+    cut: 0.25,
+    middle: |low, high| 0.5 * (low + high),
+    range: (1e-290, 1e290),
+};
 
 /// ln M(c), and mean and variance of the tilted law π e^{cx}/M(c).
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +30,7 @@ pub(super) struct Tilt {
     pub(super) ln_moment: f64,
     pub(super) mean: f64,
     pub(super) variance: f64,
-    /// Whether M(c) − 1 was the accurate thing to compute.
+    /// Whether M(c) was computed from M(c) − 1.
     pub(super) near_one: bool,
 }
 
@@ -91,9 +104,10 @@ pub(super) fn largest_exponent(sum: &Sum, c: f64) -> f64 {
         .fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// What a unit error in the atoms does to ln M, on the line c + iθ.
+/// How errors in the atoms propagate to M on the line c + iθ.
 ///
-/// With y = magnitude, |e^w − 1 − w| and |w (e^w − 1)| are below both |z|²·y² e^{(cx)₊} and (e^{cx} + 1)(1 + |z| y) + |z| y.
+/// With y = magnitude, |e^w − 1 − w| and |w (e^w − 1)| are below both |z|²·y² e^{(cx)₊} and (e^{cx} + 1)(1 +
+/// |z| y) + |z| y.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ErrorScale {
     mean: f64,
@@ -122,7 +136,7 @@ impl ErrorScale {
             let y = atom.magnitude;
             scale.quadratic += atom.weight * 2.0 * y * y * tilted.max(1.0);
             let floor = if near_one { 1.0 } else { 0.0 };
-            // Taking `top` out of an exponent rounds to a part of `top`, whatever the atom.
+            // Subtracting `top` from an exponent has a rounding error in proportion to `top`, for every atom.
             scale.constant += atom.weight * (tilted * (1.0 + top.abs()) + floor);
             scale.linear += atom.weight * y * (tilted + 2.0 * floor);
         }
@@ -141,8 +155,8 @@ impl ErrorScale {
     }
 }
 
-/// The saddle point: the c > 0 where K(c) − 2 ln c is least. There the integrand e^{K(z)}/z² is smallest on the real axis and falls
-/// fastest off it.
+/// The saddle point: the c > 0 where K(c) − 2 ln c is least. There the integrand e^{K(z)}/z² is smallest on
+/// the real axis and falls fastest off it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tilted {
     pub(super) saddle: Saddle,
@@ -158,40 +172,26 @@ impl Tilted {
         if !(total_variance > 0.0 && total_variance.is_finite()) {
             return None;
         }
-        // Exact for a Gaussian sum; capped because a skewed law overflows long before its Gaussian guess.
+        // Exact for a Gaussian sum. Capped, because e^{cx} of a skewed law may overflow at the Gaussian
+        // guess.
         let gaussian = ((total_mean * total_mean + 8.0 * total_variance).sqrt() - total_mean)
             / (2.0 * total_variance);
         let largest = largest_exponent(sum, 1.0);
-        let mut c = gaussian.min(30.0 / largest);
-        let (mut low, mut high) = (0.0, f64::INFINITY);
-        for _ in 0..200 {
+        let found = SEARCH.find(gaussian.min(30.0 / largest), Kernel::Ramp, |c| {
             let tilt = Tilt::at(sum, c);
-            let (pull, stiffness) = Kernel::Ramp.pull(c);
-            let slope = sum.count * tilt.mean + sum.shift - pull;
-            let curvature = sum.count * tilt.variance + stiffness;
-            if !slope.is_finite() || slope > 0.0 {
-                high = c;
-            } else {
-                low = c;
-            }
-            let newton = c - slope / curvature;
-            if slope.is_finite() && (newton - c).abs() <= 1e-3 * c {
-                return Self::at(sum, c);
-            }
-            c = if newton > low && newton < high {
-                newton
-            } else if high == f64::INFINITY {
-                4.0 * c
-            } else if low == 0.0 {
-                0.25 * high
-            } else {
-                0.5 * (low + high)
-            };
-            if !(c > 1e-290 && c < 1e290) {
-                return None;
-            }
+            (sum.count * tilt.mean + sum.shift, sum.count * tilt.variance)
+        });
+        match found {
+            Found::Saddle(c) | Found::Unfinished(c) => Self::at(sum, c),
+            Found::OutOfRange => None,
         }
-        Self::at(sum, c)
+    }
+
+    /// How wide the enclosure of ln E may be for a relative `accuracy` of the mean at which a value is
+    /// reached: d ln E / d ln mean is about c times the mean of the sum.
+    pub(super) fn target(&self, sum: &Sum, accuracy: f64) -> f64 {
+        let leverage = (self.saddle.c * (sum.count * sum.mean + sum.shift).abs()).max(1.0);
+        (accuracy * leverage).clamp(1e-11, 0.25)
     }
 
     /// The tilt at c, with the error of K(c).

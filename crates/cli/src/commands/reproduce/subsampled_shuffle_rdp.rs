@@ -13,6 +13,7 @@ use shuffledp::bounds::{Unmet, balle_2018, dwork_2010, girgis_2021, kairouz_2015
 use shuffledp::profile::Profile;
 use shuffledp::rdp::RdpCurve;
 use shuffledp::{Epsilon, Error, Standing};
+use shuffledp_numerics::search::bisect_integers;
 
 pub(super) const EXHIBITS: [Exhibit; 5] = [
     Exhibit {
@@ -313,24 +314,16 @@ fn figure_3_epsilon() -> Result<Shown, Failure> {
     for (target, accuracy) in TARGETS {
         // The last round at which Theorem 1 prints no more than this.
         let printed = |rounds: u64| converted(&theorem, rounds as f64, 1e-5).unwrap_or(f64::NAN);
-        let (mut low, mut high) = (1, 1200);
-        while high - low > 1 {
-            let middle = (low + high) / 2;
-            // Two decimals, as the paper has them.
-            if printed(middle) < target + 0.005 {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
+        // Two decimals, as the paper has them.
+        let last = bisect_integers(1200, 1, |rounds| printed(rounds) < target + 0.005).holds;
         let round = any_ldp(1.5, 60_000)?.sample(10_000)?;
-        let answer = epsilon(&round, low as f64, 1e-5)?;
+        let answer = epsilon(&round, last as f64, 1e-5)?;
         let (upper, below) = (answer.upper().value(), answer.lower().value());
-        let other = setting(low as f64).composed(&clones);
+        let other = setting(last as f64).composed(&clones);
         rows.push(vec![
             accuracy.to_owned(),
             format!("{target}"),
-            format!("{low}"),
+            format!("{last}"),
             other.map_or("-".to_owned(), digits),
             between(below, upper),
             digits(target / upper),

@@ -1,20 +1,28 @@
 //! The expected positive part of a sum: E(X₁ + … + Xₘ + s)₊ for independent X of one finite law.
 //!
-//! This is the whole computational content of one shuffled round, stated without a word about privacy. The answer is a pair of
-//! numbers that enclose the truth: every discretization, truncation and rounding error is bounded and put on its side.
+//! The answer is a pair of numbers that enclose the truth: every discretization, truncation and rounding
+//! error is bounded and added on its side.
 //!
-//! Three ways, chosen by the work they would take; where several can be used they agree to their stated errors (`tests/positive_part.rs`).
+//! Three methods, chosen by the work they would take. Where several apply they agree within their stated
+//! errors (`tests/positive_part.rs`).
 //!
-//! * `direct`: sum over the counts of the atoms, positive terms only. For small m, or when all but one atom are rare.
-//! * `contour`: a Laplace integral on a vertical line through the saddle point. Its cost does not depend on m.
-//! * `many`: for laws of many atoms, long tails clipped, on a lattice above and one below.
+//! * `direct`: sum over the counts of the atoms, positive terms only. For small m, or when all but one atom
+//!   are rare.
+//! * `contour`: a Laplace integral on a vertical line through the saddle point. Its cost does not depend on
+//!   m.
+//! * `many`: for laws of many atoms. Long tails are clipped, and neighboring atoms merged, once above and
+//!   once below.
+//!
+//! `tilt` finds the saddle point for the first two. Standing: certified.
 
 mod contour;
 mod direct;
 mod many;
 mod tilt;
 
-use crate::laplace::{Kernel, ROUNDING};
+use crate::enclosure::{LnEnclosure, NEGLIGIBLE, Wanted};
+use crate::laplace::Kernel;
+use crate::rounding::ROUNDING;
 use crate::special;
 use tilt::Tilted;
 
@@ -25,7 +33,8 @@ pub struct Atom {
     pub weight: f64,
     /// The value x.
     pub value: f64,
-    /// A number ≥ |x| such that the error of `value` is at most 8 ε times it: the size of what was subtracted to get x.
+    /// A number ≥ |x| such that the error of `value` is at most 8 ε times it. If x is a difference, the size
+    /// of its terms.
     pub magnitude: f64,
 }
 
@@ -42,104 +51,12 @@ pub struct Sum<'a> {
     pub shift: f64,
 }
 
-/// Natural logarithms that enclose a non-negative number; −∞ stands for zero.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LnEnclosure {
-    /// At or below the truth.
-    pub lower: f64,
-    /// At or above the truth.
-    pub upper: f64,
-}
-
-impl LnEnclosure {
-    /// Exactly zero.
-    pub const ZERO: Self = Self {
-        lower: f64::NEG_INFINITY,
-        upper: f64::NEG_INFINITY,
-    };
-
-    /// Nothing is known.
-    pub(crate) const UNKNOWN: Self = Self {
-        lower: f64::NEG_INFINITY,
-        upper: f64::INFINITY,
-    };
-
-    /// Encloses e^`scale` · [`low`, `high`], rounding outward. What is not a number encloses everything.
-    pub(crate) fn scaled(scale: f64, low: f64, high: f64) -> Self {
-        let side = |value: f64, direction: f64, unknown: f64| {
-            if value > 0.0 {
-                let ln = special::ln(value);
-                scale + ln + direction * ROUNDING * (1.0 + scale.abs() + ln.abs())
-            } else if value.is_nan() {
-                unknown
-            } else {
-                f64::NEG_INFINITY
-            }
-        };
-        let enclosure = Self {
-            lower: side(low, -1.0, f64::NEG_INFINITY),
-            upper: side(high, 1.0, f64::INFINITY),
-        };
-        if scale.is_finite() {
-            enclosure
-        } else {
-            Self::UNKNOWN
-        }
-    }
-}
-
-/// Which ends of the enclosure somebody will look at: of a law of many atoms each end costs as much as the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// Both.
-    Both,
-    /// The lower one.
-    Lower,
-    /// The upper one.
-    Upper,
-}
-
-/// One end of an enclosure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Lower,
-    Upper,
-}
-
-impl End {
-    /// The enclosure that knows this end alone.
-    fn only(self, enclosure: LnEnclosure) -> LnEnclosure {
-        match self {
-            Self::Lower => LnEnclosure {
-                upper: f64::INFINITY,
-                ..enclosure
-            },
-            Self::Upper => LnEnclosure {
-                lower: f64::NEG_INFINITY,
-                ..enclosure
-            },
-        }
-    }
-}
-
-impl Wanted {
-    fn includes(self, end: End) -> bool {
-        match self {
-            Self::Both => true,
-            Self::Lower => end == End::Lower,
-            Self::Upper => end == End::Upper,
-        }
-    }
-}
-
-/// Below e^this the value is reported as the enclosure [0, Chernoff bound]: no double could hold it.
-pub(crate) const NEGLIGIBLE: f64 = -760.0;
-
 impl Sum<'_> {
     /// Encloses ln E(X₁ + … + Xₘ + s)₊.
     ///
-    /// `accuracy` is the relative accuracy asked of the *point where the value is reached*: the enclosure of the logarithm is about
-    /// `accuracy · |d ln E / d ln mean|` wide. It steers the work and never the soundness.
+    /// `accuracy` is the relative accuracy asked of the *point where the value is reached*: the enclosure of
+    /// the logarithm is about `accuracy · |d ln E / d ln mean|` wide. It steers the work and never the
+    /// soundness.
     ///
     /// ```
     /// use shuffledp_numerics::positive_part::{Atom, Sum};
@@ -153,9 +70,9 @@ impl Sum<'_> {
         self.ln_positive_part_as(accuracy, Wanted::Both)
     }
 
-    /// The same, where perhaps only one end is wanted: the other may then say nothing.
+    /// The same where perhaps only one end is wanted. The other end may then be infinite.
     pub fn ln_positive_part_as(&self, accuracy: f64, wanted: Wanted) -> LnEnclosure {
-        // In units of the largest value, a power of two, nothing depends on how large values are.
+        // Work in units of a power of two near the largest value, so that no power of a value overflows.
         let magnitude = self
             .atoms
             .iter()
@@ -236,10 +153,7 @@ impl Sum<'_> {
         };
         let chernoff = tilted.saddle.ln_chernoff(Kernel::Ramp);
         if chernoff < NEGLIGIBLE {
-            return LnEnclosure {
-                lower: f64::NEG_INFINITY,
-                upper: chernoff,
-            };
+            return LnEnclosure::at_most(chernoff);
         }
         direct::evaluate(self, &tilted.saddle, accuracy)
             .unwrap_or_else(|| contour::evaluate(self, &tilted, accuracy))
@@ -248,7 +162,7 @@ impl Sum<'_> {
 
 #[doc(hidden)]
 pub mod testing {
-    //! The two ways by name, for tests that compare them.
+    //! Two of the methods by name, for tests that compare them.
     use super::{LnEnclosure, Sum, Tilted, contour, direct};
 
     /// By the contour integral, whatever the size.

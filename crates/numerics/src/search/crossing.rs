@@ -1,8 +1,8 @@
-//! Root finding for a falling function, with a result that says which end is safe.
+//! The crossing of a falling function, with a result that says which end is safe.
 //!
-//! The function is only ever known as an enclosure, so "the root" does not exist; what exists is a point where the
-//! certified value is already at or below zero, and a point close by where it is not. The search keeps that bracket from
-//! first to last, so an early stop costs tightness and never soundness.
+//! The function is known as an enclosure only, so there is no single root. What there is: a point where the
+//! certified value is already at or below zero, and a point close by where it is not. The search keeps that
+//! bracket from first to last, so an early stop costs tightness and never soundness.
 
 /// Two points around the crossing of a falling function.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,16 +13,17 @@ pub struct Crossing {
     pub below: f64,
 }
 
-/// Upper limit on evaluations: bisection alone needs about 60 to reach neighboring doubles.
+/// Most evaluations: bisection alone needs about 60 to reach neighboring doubles.
 const MAX_EVALUATIONS: u32 = 120;
 
 /// Where a falling `function` crosses zero within (`low`, `high`), to a relative distance `tolerance`.
 ///
-/// The ends are taken on trust: above zero at `low`, at or below zero at `high`. Values may be infinite. Secant steps from
-/// `guess` (and how far off it may be, relatively), bisection whenever they do not halve the bracket.
+/// The ends are taken on trust: above zero at `low`, at or below zero at `high`. Values may be infinite.
+/// Secant steps from `guess` (a point, and how far off it may be, relatively), bisection whenever they do not
+/// halve the bracket.
 ///
 /// ```
-/// use shuffledp_numerics::root::falling_crossing;
+/// use shuffledp_numerics::search::falling_crossing;
 /// let root = falling_crossing(0.0, 10.0, (1.0, 0.02), 1e-12, |x| 2.0 - x * x);
 /// assert!(root.above <= 2f64.sqrt() && 2f64.sqrt() <= root.below);
 /// assert!(root.below - root.above <= 1e-12 * root.below);
@@ -91,7 +92,8 @@ struct Point {
     value: f64,
 }
 
-/// The secant's root, moved by just under half the tolerance so that the bracket closes from the farther side.
+/// The secant's root, moved by just under half the tolerance so that the bracket closes from the farther
+/// side.
 fn secant(above: Point, below: Point, tolerance: f64) -> f64 {
     let x = above.x + (below.x - above.x) * above.value / (above.value - below.value);
     let nudge = 0.45 * tolerance * x;
@@ -102,7 +104,8 @@ fn secant(above: Point, below: Point, tolerance: f64) -> f64 {
     }
 }
 
-/// The middle: geometric where the ends are positive and far apart, so that tiny roots are found as fast as large ones.
+/// The middle: geometric where the ends are positive and far apart, so that tiny roots are found as fast as
+/// large ones.
 fn middle(low: f64, high: f64) -> f64 {
     if low > 0.0 && high > 4.0 * low {
         low.sqrt() * high.sqrt()

@@ -1,0 +1,277 @@
+//! Privacy loss distributions on a lattice: one round, discretized so that it can be composed.
+//!
+//! # Definition
+//!
+//! A profile h(α) = Hα(P‖Q), convex and falling in α ≥ 0, from h(0) = 1, is h(α) = Σ q (λ − α)₊ + p_∞ for a
+//! measure q on likelihood ratios λ (Q's), with P's masses p = λ q at the loss ln λ. A function that is
+//! convex, piecewise linear, and has kinks at the lattice points α_i = e^{ih} only is therefore a
+//! distribution of losses on the lattice: q_i is the change of slope at α_i.
+//!
+//! # Pessimistic: connect the dots (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022)
+//!
+//! Take certified upper values of h at the lattice points and the largest convex function below them (their
+//! lower convex hull): h itself is convex and below them, so the hull is above h everywhere. To the right of
+//! the last point it stays constant: that value is the mass p_∞ of an infinite loss. Towards α = 0 it goes
+//! straight to h(0) = 1.
+//!
+//! # Optimistic
+//!
+//! In each cell h lies above the lines through its neighbors' points, extended. Where the chord exceeds the
+//! higher of the two lines by at most g, the chord lowered by g is below h. Lower every point by the larger g
+//! of its two cells and take the hull: below h everywhere. Beyond the first and the last point use h ≥ (1 −
+//! α)₊. The masses then add up to slightly less than one, which is allowed: composition needs ∫ (λ−α)₊ dq ≤
+//! h(α) for all α (the stop-loss order), and that survives products of independent ratios.
+//!
+//! # Counting
+//!
+//! Where all outcomes of a round can be enumerated ([`shuffledp_numerics::likelihood_ratio`]), one pass over
+//! them gives h at every lattice point. For a single law that is the same in both directions it gives the
+//! masses themselves: each outcome is split between the ends of its cell so that both of its masses are kept,
+//! which is the same as connecting the dots. The lattice may then be as fine as composition can handle.
+//!
+//! # Rounding
+//!
+//! With r(α) = h(α) − (1 − α)₊, tiny at both ends, slopes are differences of small numbers known to full
+//! relative accuracy; at α = 1 the slope changes by 1 more. Every mass is moved to the safe side by a bound
+//! on its rounding error.
+//!
+//! Standing: certified. The composed result is exact at the lattice points for one round, and otherwise off
+//! by about h²/12 of each round's variance.
+//!
+//! * `lattice`: the lattice of losses.
+//! * `resolution`: how fine the lattice is and how far it reaches.
+//! * `values`: h at the lattice points, evaluated.
+//! * `counted`: the same, and the masses, from the outcomes of a round.
+//! * `hull`: from a convex function to masses.
+//! * `lowered`: the values of the optimistic side.
+
+mod counted;
+mod hull;
+mod lattice;
+mod lowered;
+mod resolution;
+mod values;
+
+use crate::bound::Side;
+use crate::profile::{COARSE, Direction, Profile};
+use hull::Dot;
+use lattice::{Lattice, MOST_POINTS};
+use lowered::Enclosed;
+pub use resolution::{Company, Resolution, Values};
+use resolution::{POINTS, is_direct};
+use shuffledp_numerics::enclosure::Wanted;
+use shuffledp_numerics::lattice::Measure;
+use shuffledp_numerics::rounding::{ROUNDING_TWICE, exp_down, exp_up};
+use shuffledp_numerics::search::{bisect_integers_from_below, bisect_on_log_scale};
+use shuffledp_numerics::special::ln;
+use std::sync::Arc;
+use values::parallel;
+
+/// The lattice ends on the left where E(α − Λ)₊ is this part of a standard deviation of the loss. What lies
+/// beyond is moved to the edge (pessimistic) or dropped (optimistic).
+const LEFT_TAIL: f64 = 1e-10;
+
+/// The distribution of the privacy loss of one round, on one side of the truth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pld {
+    side: Side,
+    losses: Arc<Measure>,
+    infinite: f64,
+    loss_limit: f64,
+    /// Probability that the laws leave out: there the loss may exceed the limit.
+    lost: f64,
+}
+
+impl Pld {
+    /// A distribution that dominates every one of these profiles in both directions.
+    pub fn pessimistic(profiles: &[Profile], resolution: Resolution) -> Option<Self> {
+        let lattice = Lattice::new(resolution.exponent);
+        let limit = profiles
+            .iter()
+            .map(|profile| profile.atoms().loss_limit())
+            .fold(0.0, f64::max);
+        let reach = lattice.index_above(limit).min(MOST_POINTS);
+        let last = first_index(reach, |i| {
+            profiles.iter().all(|profile| {
+                profile
+                    .ln_delta(lattice.loss(i), COARSE, Wanted::Upper)
+                    .upper
+                    <= resolution.ln_tail
+            })
+        });
+        if resolution.values == Values::Counted && is_direct(profiles) {
+            let mut cells =
+                lattice.cells(&profiles[0], Direction::Forward, -last, last, resolution)?;
+            lattice.within_limit(&mut cells, last, limit);
+            let infinite = (cells.above.0 * (1.0 + cells.relative_error) + cells.dropped)
+                * (1.0 + ROUNDING_TWICE);
+            let losses = lattice.split(&cells, -last)?;
+            // A measure that dominates a probability measure has at least its mass.
+            return (losses.mass() + infinite >= 1.0).then(|| Self {
+                side: Side::Upper,
+                infinite,
+                losses: Arc::new(losses),
+                loss_limit: limit,
+                lost: 0.0,
+            });
+        }
+        let mut values = vec![0.0f64; last as usize + 1];
+        for profile in profiles {
+            for &direction in profile.directions() {
+                let more = lattice.values(profile, direction, last, resolution, Wanted::Upper)?;
+                values
+                    .iter_mut()
+                    .zip(more)
+                    .for_each(|(value, (_, upper))| *value = value.max(upper));
+            }
+        }
+        let deviation = profiles
+            .iter()
+            .map(Profile::loss_deviation)
+            .fold(0.0, f64::max);
+        let lost = profiles
+            .iter()
+            .map(|profile| profile.atoms().lost())
+            .fold(0.0, f64::max);
+        Some(Self {
+            lost,
+            ..Self::through(&lattice, &values, deviation, limit)?
+        })
+    }
+
+    /// A distribution that dominates a round in both directions, given certified upper values of ln δ(ε) up
+    /// to the largest loss `limit`, and about the standard `deviation` of the loss.
+    pub(crate) fn pessimistic_from(
+        upper: impl Fn(f64) -> f64 + Send + Sync,
+        limit: f64,
+        deviation: f64,
+        ln_tail: f64,
+    ) -> Option<Self> {
+        // First find where the tail begins, then put POINTS up to it.
+        let in_tail = |loss: f64| upper(loss) <= ln_tail;
+        let tail = bisect_on_log_scale(1e-9 * limit, limit, 1.1, in_tail).holds;
+        let lattice = Lattice::new((tail / POINTS).log2().floor() as i32);
+        let last = lattice.index_above(tail).clamp(2, MOST_POINTS);
+        let values = parallel(last, |i| exp_up(upper(lattice.loss(i)).max(-740.0)));
+        Self::through(&lattice, &values, deviation, limit)
+    }
+
+    /// The same for a round that has losses beyond the limit, even infinite ones: their mass stays in δ at
+    /// every ε.
+    pub(crate) fn without_limit(mut self) -> Self {
+        self.loss_limit = f64::INFINITY;
+        self
+    }
+
+    /// Connects the dots h(α) = `values` at the lattice points from zero on, the same in both directions.
+    fn through(lattice: &Lattice, values: &[f64], deviation: f64, limit: f64) -> Option<Self> {
+        let last = values.len() as i64 - 1;
+        let infinite = values[last as usize];
+        let beyond = |i: i64| values[i as usize] * exp_up(-lattice.loss(i));
+        let left = (1..last)
+            .find(|&i| beyond(i) <= LEFT_TAIL * deviation)
+            .unwrap_or(last);
+        // To the right of α = 1: h. To the left: α h(1/α), which goes to 0 at α = 0.
+        let right: Vec<Dot> = (0..=last)
+            .map(|i| Dot {
+                index: i,
+                value: values[i as usize],
+            })
+            .collect();
+        let mut leftwards: Vec<Dot> = (0..=left)
+            .rev()
+            .map(|i| Dot {
+                index: -i,
+                value: beyond(i),
+            })
+            .collect();
+        leftwards.insert(0, Dot::ORIGIN);
+        let masses = lattice.masses(&leftwards, &right, Side::Upper);
+        Some(Self {
+            side: Side::Upper,
+            losses: Arc::new(masses?),
+            infinite,
+            loss_limit: limit,
+            lost: 0.0,
+        })
+    }
+
+    /// A distribution that this profile dominates, in one direction.
+    pub fn optimistic(
+        profile: &Profile,
+        direction: Direction,
+        resolution: Resolution,
+    ) -> Option<Self> {
+        let lattice = Lattice::new(resolution.exponent);
+        let limit = profile.atoms().loss_limit();
+        let (ahead, behind) = match direction {
+            Direction::Forward => (Direction::Forward, Direction::Reverse),
+            Direction::Reverse => (Direction::Reverse, Direction::Forward),
+        };
+        let reach = lattice.index_above(limit).min(MOST_POINTS);
+        let upper = |direction: Direction, i: i64| {
+            profile
+                .ln_delta_in(direction, lattice.loss(i), COARSE, Wanted::Upper)
+                .upper
+        };
+        let last = first_index(reach, |i| upper(ahead, i) <= resolution.ln_tail).max(2);
+        let ln_left = ln(LEFT_TAIL * profile.loss_deviation());
+        let left = first_index(reach, |i| upper(behind, i) - lattice.loss(i) <= ln_left).max(2);
+        let ahead_values = lattice.values(profile, ahead, last, resolution, Wanted::Both)?;
+        let behind_values = if profile.atoms().is_symmetric() && left <= last {
+            ahead_values[..=left as usize].to_vec()
+        } else {
+            lattice.values(profile, behind, left, resolution, Wanted::Both)?
+        };
+        // To the left of α = 1: α h(1/α).
+        let mirrored = (1..=left).rev().map(|i| {
+            let (lower, upper) = behind_values[i as usize];
+            let loss = lattice.loss(i);
+            (lower * exp_down(-loss), upper * exp_up(-loss))
+        });
+        let excess = mirrored.chain(ahead_values.iter().copied()).collect();
+        let lowered = Enclosed::new(&lattice, -left, excess).lowered();
+        let split = left as usize;
+        let masses = lattice.masses(&lowered[..=split], &lowered[split..], Side::Lower);
+        Some(Self {
+            side: Side::Lower,
+            losses: Arc::new(masses?),
+            infinite: 0.0,
+            loss_limit: limit,
+            lost: 0.0,
+        })
+    }
+
+    /// On which side of the truth it is.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// The finite losses.
+    pub fn losses(&self) -> &Arc<Measure> {
+        &self.losses
+    }
+
+    /// The mass of an infinite loss.
+    pub fn infinite(&self) -> f64 {
+        self.infinite
+    }
+
+    /// The probability of losses that may exceed the limit.
+    pub(crate) fn lost(&self) -> f64 {
+        self.lost
+    }
+
+    /// No loss of the round is larger than this, except with the probability that its law leaves out.
+    pub fn loss_limit(&self) -> f64 {
+        self.loss_limit
+    }
+}
+
+/// The first index in [1, reach] where a monotone condition holds, or `reach`, with a logarithmic number of
+/// evaluations.
+fn first_index(reach: i64, condition: impl Fn(i64) -> bool) -> i64 {
+    // Indices are at most 2·MOST_POINTS, far within both types.
+    let found = bisect_integers_from_below(16, reach.max(0) as u64, |i| condition(i as i64));
+    (found.holds as i64).max(1)
+}

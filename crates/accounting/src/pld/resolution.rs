@@ -1,0 +1,125 @@
+//! How fine the lattice of losses is, and how far out it reaches.
+//!
+//! The step is chosen so that the discretization adds h²/12 to each round's variance, a part `accuracy` of
+//! it; see the constants for the exceptions. None of this can make a bound wrong: a poor choice makes it
+//! loose, or slow.
+
+use crate::bound::Side;
+use crate::profile::{Direction, Profile};
+use shuffledp_numerics::enclosure::Wanted;
+use shuffledp_numerics::likelihood_ratio::PairSum;
+use shuffledp_numerics::search::bisect_on_log_scale;
+
+/// Most lattice points to the right of zero at the default accuracy. A round with a longer tail is made of
+/// rare large losses, for which a coarser lattice is enough.
+pub(super) const POINTS: f64 = 2500.0;
+/// Up to this many outcomes, counting them is faster than evaluating the profile at every lattice point.
+const MOST_OUTCOMES: f64 = 2e6;
+/// Finest step at which outcomes are counted. Counting knows each loss to some 1e-14, which must be
+/// negligible beside a step.
+const FINEST_COUNTED: f64 = 1e-7;
+/// Most lattice points to the right of zero where outcomes are counted: limits the cost of composition.
+const MOST_COUNTED: f64 = 32_000.0;
+/// From this many rounds on, the transform of the sum of losses decays before it sees how fine the lattice
+/// is.
+const MANY_ROUNDS: f64 = 30.0;
+/// Counting leaves out e^{−`MARGIN`} ≈ 1e-4 of the tail.
+pub(super) const MARGIN: f64 = 9.0;
+
+/// How fine the lattice is, and how far out it reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resolution {
+    /// The lattice is 2^`exponent`·ℤ.
+    pub exponent: i32,
+    /// The lattice ends on the right where δ falls below e^this.
+    pub ln_tail: f64,
+    /// How the profile is known at the lattice points.
+    pub values: Values,
+}
+
+/// The rounds that a round is composed with, itself among them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Company {
+    /// How many.
+    pub rounds: f64,
+    /// The standard deviation of the loss of one of them, on average (root mean square).
+    pub deviation: f64,
+}
+
+/// How to know a round's profile at all lattice points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Values {
+    /// All outcomes of the round can be counted. One pass over them serves every point, so that a fine
+    /// lattice costs no more than a coarse one.
+    Counted,
+    /// One evaluation for each point, at this relative accuracy in ε.
+    Evaluated(f64),
+}
+
+impl Resolution {
+    /// A lattice on which one round, in this company, costs at most about `accuracy` of relative error in the
+    /// composed ε. The first of `profiles` is the one that varies most.
+    pub fn for_accuracy(
+        profiles: &[Profile],
+        side: Side,
+        accuracy: f64,
+        ln_tail: f64,
+        company: Company,
+    ) -> Self {
+        let profile = &profiles[0];
+        let limit = profile.atoms().loss_limit();
+        let step = profile.loss_deviation() * (12.0 * accuracy).sqrt();
+        // Where the tail begins.
+        let start = step.clamp(1e-12 * limit, limit);
+        let tail = bisect_on_log_scale(start, limit, 1.1, |loss| {
+            profile.ln_delta(loss, 1e-3, Wanted::Upper).upper <= ln_tail
+        })
+        .holds;
+        let points = POINTS * (3.2e-5 / accuracy).sqrt().max(1.0);
+        // At least some hundred points up to the largest loss: with few users the deviation says little.
+        let step = step.max(tail / points).min(limit / 512.0);
+        // Beside rounds with far larger losses there is nothing to gain from a lattice finer than theirs.
+        let step = step.max(0.1 * company.deviation * (12.0 * accuracy).sqrt());
+        let exponent = step.max(1e-250).log2().floor() as i32;
+        if step < FINEST_COUNTED || !profiles.iter().all(|profile| countable(profile, ln_tail)) {
+            return Self {
+                exponent,
+                ln_tail,
+                values: Values::Evaluated(accuracy),
+            };
+        }
+        // Where outcomes go straight into cells, the lattice may be as fine as composition can handle. A fine
+        // lattice is expensive there in few rounds, or where losses are few or nearly a lattice themselves:
+        // then the transform does not decay and has to be known at every node.
+        let decays = company.rounds >= MANY_ROUNDS && profile.is_smooth();
+        let halvings = if side == Side::Upper && is_direct(profiles) && decays {
+            (MOST_COUNTED * 2f64.powi(exponent) / tail)
+                .log2()
+                .floor()
+                .clamp(0.0, 5.0) as i32
+        } else {
+            0
+        };
+        Self {
+            exponent: exponent - halvings,
+            ln_tail,
+            values: Values::Counted,
+        }
+    }
+}
+
+/// Whether all outcomes of a round can be counted down to this tail.
+fn countable(profile: &Profile, ln_tail: f64) -> bool {
+    let (atoms, count, shift) = profile.pair(Direction::Forward);
+    let pair = PairSum {
+        atoms: &atoms,
+        count,
+        shift,
+    };
+    pair.outcomes(ln_tail - MARGIN) <= MOST_OUTCOMES
+}
+
+/// Whether counted outcomes are the distribution itself: one law, the same in both directions.
+pub(super) fn is_direct(profiles: &[Profile]) -> bool {
+    matches!(profiles, [profile] if profile.atoms().is_symmetric())
+}

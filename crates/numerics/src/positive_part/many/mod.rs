@@ -1,0 +1,165 @@
+//! Laws of many atoms: the cells of a continuous law, or a channel with thousands of outputs. Their tails may
+//! be heavy.
+//!
+//! 1. **Clipping** (`clipping`). Values so large that a single one decides the sign of the sum are cut off,
+//!    and enter by their mean alone. Values so low that nothing makes up for them are raised, or left out.
+//! 2. **Off a lattice** (`thinning`). For very many terms the transform decays quickly. Neighboring atoms are
+//!    merged on the safe side, and some hundred nodes of the Laplace integral (`contour`) are cheaper than a
+//!    lattice and free of the rounding of m-th powers.
+//! 3. **On a lattice** (`grid`). Otherwise the law is moved to a lattice on the safe side, and a handful of
+//!    Fourier transforms gives the sum of any number of terms ([`crate::lattice`]).
+//!
+//! Each of the two ends of the enclosure has its own law, above or below the given one in convex order, which
+//! survives sums. Standing: certified.
+
+mod clipping;
+mod grid;
+mod thinning;
+
+use super::tilt::Tilted;
+use super::{Sum, contour};
+use crate::enclosure::{End, LnEnclosure, NEGLIGIBLE, Wanted};
+use crate::laplace::Kernel;
+use clipping::Clipped;
+
+/// Fewest atoms that are handled here; smaller laws are left to `direct` and `contour`, which take them as
+/// they are.
+pub(super) const MANY: usize = 64;
+/// Above this many terms try the contour first: on the lattice the rounding error of each mass is multiplied
+/// by the number of terms.
+const MANY_TERMS: f64 = 300.0;
+/// Up to this many atoms try the contour first, too: its cost grows with the number of atoms.
+const FEW_ATOMS: usize = 400;
+/// Above this many terms a heavy tail is no reason to try the lattice first.
+const VERY_MANY_TERMS: f64 = 1e5;
+/// A tail is heavy if the tilted law has at least this many times the variance of the law itself.
+const HEAVY_TAIL: f64 = 1.5;
+/// What thinning may add to the variance of a term, in units of the accuracy asked for.
+const THINNING: f64 = 3.0;
+
+/// Encloses ln E(S)₊, as far as wanted.
+pub(super) fn evaluate(sum: &Sum, accuracy: f64, wanted: Wanted) -> LnEnclosure {
+    let clipped = Clipped::new(sum, wanted);
+    let end = |end: End, unknown: f64| {
+        if wanted.includes(end) {
+            clipped.evaluate(sum, accuracy, end)
+        } else {
+            unknown
+        }
+    };
+    LnEnclosure {
+        lower: end(End::Lower, f64::NEG_INFINITY),
+        upper: end(End::Upper, f64::INFINITY),
+    }
+}
+
+impl Clipped {
+    /// One end of the enclosure.
+    fn evaluate(&self, sum: &Sum, accuracy: f64, end: End) -> f64 {
+        let inner = self.inner(sum, end);
+        let Some(tilted) = Tilted::find(&inner) else {
+            return end.outward() * f64::INFINITY;
+        };
+        let mut value = LnEnclosure::at_most(tilted.saddle.ln_chernoff(Kernel::Ramp));
+        if value.upper >= NEGLIGIBLE {
+            // Where tilting makes the law much wider, rare large terms dominate, and the transform decays
+            // slowly.
+            let (flat, tilt) = (self.variance(), tilted.tilt.variance);
+            let heavy = tilt > HEAVY_TAIL * flat && sum.count < VERY_MANY_TERMS;
+            let few_terms = sum.count < MANY_TERMS || heavy;
+            let by_contour = !few_terms || self.atoms.len() <= FEW_ATOMS;
+            let width = flat.min(tilt).sqrt();
+            if by_contour {
+                let width = (THINNING * accuracy).sqrt() * width;
+                let thinned = thinning::thinned(&self.atoms, width, end);
+                let thinner = Sum {
+                    atoms: &thinned,
+                    ..inner
+                };
+                if let Some(tilted) = Tilted::find(&thinner) {
+                    let bound = contour::evaluate(&thinner, &tilted, accuracy);
+                    value = value.intersected(end.only(bound));
+                }
+            }
+            let estimate = tilted.saddle.ln_estimate(Kernel::Ramp);
+            let known = match end {
+                End::Upper => value.upper,
+                End::Lower => value.lower,
+            };
+            // Where the contour succeeds, the estimate is within a few percent. If the two differ by a factor
+            // e, the contour has given up.
+            if !by_contour || (known - estimate).abs() > 1.0 {
+                let bound = grid::evaluate(&inner, &tilted, self.bottom, (accuracy, width), end);
+                value = value.intersected(bound);
+            }
+        }
+        self.unclipped(value, &inner, &tilted, end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Atom;
+    use super::grid::{gather, spread};
+    use super::thinning::thinned;
+    use crate::enclosure::End;
+    use std::collections::BTreeMap;
+
+    fn collected(way: impl FnOnce(&mut dyn FnMut(f64, f64))) -> Vec<(f64, f64)> {
+        let mut at: BTreeMap<i64, f64> = BTreeMap::new();
+        way(&mut |x, w| *at.entry(x as i64).or_default() += w);
+        at.into_iter().map(|(x, w)| (x as f64, w)).collect()
+    }
+
+    fn stop_loss(law: &[(f64, f64)], t: f64) -> f64 {
+        law.iter().map(|(x, w)| w * (x - t).max(0.0)).sum()
+    }
+
+    /// Convex order, by its definition: E(X − t)₊ for every t.
+    #[test]
+    fn the_two_lattice_laws_are_on_either_side() {
+        let mut state = 7u64;
+        let mut random = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        for round in 0..200 {
+            let count = 1 + (round % 40);
+            let mut law: Vec<(f64, f64)> = (0..count)
+                .map(|_| (20.0 * random() - 10.0, random() / f64::from(count)))
+                .collect();
+            // Several atoms at one value, as there are where two likelihoods agree.
+            law.extend([(0.25, 0.1), (0.25, 0.2), (0.25, 0.3)]);
+            law.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let above = collected(|mut put| spread(&law, &mut put));
+            let below = collected(|mut put| gather(&law, &mut put));
+            let atoms: Vec<Atom> = law
+                .iter()
+                .map(|&(value, weight)| Atom {
+                    weight,
+                    value,
+                    magnitude: value.abs(),
+                })
+                .collect();
+            let plain = |atoms: Vec<Atom>| -> Vec<(f64, f64)> {
+                atoms.iter().map(|a| (a.value, a.weight)).collect()
+            };
+            let more = plain(thinned(&atoms, 1.5, End::Upper));
+            let less = plain(thinned(&atoms, 1.5, End::Lower));
+            for i in -120..=120 {
+                let t = f64::from(i) * 0.1;
+                let truth = stop_loss(&law, t);
+                assert!(
+                    stop_loss(&above, t) >= truth * (1.0 - 1e-14),
+                    "{law:?} at {t}"
+                );
+                assert!(stop_loss(&more, t) >= truth - 1e-13 && more.len() <= law.len());
+                assert!(stop_loss(&less, t) <= truth + 1e-13 && less.len() <= law.len());
+                assert!(
+                    stop_loss(&below, t) <= truth * (1.0 + 1e-14),
+                    "{law:?} at {t}"
+                );
+            }
+        }
+    }
+}
