@@ -5,8 +5,8 @@
 //! are amplified by [`balle_2018`]. A lower bound on a Rényi divergence bounds no ε from below, so those are not
 //! here: ask for divergences.
 //!
-//! Each bound is computed on a thread of its own and waited for no longer than a limit; one that fails or takes
-//! longer is a row that says so, and the other rows are there all the same.
+//! For [`compare`] each bound is computed on a thread of its own and waited for no longer than a limit; one that
+//! fails or takes longer is a row that says so, and the other rows are there all the same.
 
 use crate::account::{account, answerable};
 use crate::atoms::Atoms;
@@ -32,8 +32,8 @@ use crate::round::Round;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How long one bound is waited for. Nearly all take milliseconds; a person who compares waits for a minute at most.
-const LIMIT: Duration = Duration::from_secs(10);
+/// How long [`compare`] waits for one bound: nearly all take milliseconds, and nobody waits longer for a table.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// What one bound says.
 #[derive(Clone, Debug)]
@@ -71,10 +71,10 @@ pub struct Comparison {
 /// # Ok::<(), shuffledp_accounting::Error>(())
 /// ```
 pub fn compare(round: &Round, rounds: u64, delta: Delta) -> Result<Vec<Comparison>, Error> {
-    compare_where(round, rounds, delta, &|_| true)
+    compared(round, rounds, delta, &|_| true, Some(LIMIT))
 }
 
-/// [`compare`] by the bounds whose names are wanted, and ours.
+/// [`compare`] by the bounds whose names are wanted, and ours, however long they take.
 ///
 /// ```
 /// use shuffledp_accounting::{Delta, Mechanism, Round, compare_where};
@@ -89,6 +89,16 @@ pub fn compare_where(
     rounds: u64,
     delta: Delta,
     wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Comparison>, Error> {
+    compared(round, rounds, delta, wanted, None)
+}
+
+fn compared(
+    round: &Round,
+    rounds: u64,
+    delta: Delta,
+    wanted: &dyn Fn(&str) -> bool,
+    limit: Option<Duration>,
 ) -> Result<Vec<Comparison>, Error> {
     let plan = Plan::new(round.clone(), rounds)?;
     let question = Question {
@@ -105,8 +115,8 @@ pub fn compare_where(
         Local::Unknown => Vec::new(),
     };
     rows.retain(|row| wanted(&row.name));
-    let mut entries: Vec<Comparison> = rows.into_iter().map(Row::computed).collect();
-    entries.extend(ours(plan, delta));
+    let mut entries: Vec<Comparison> = rows.into_iter().map(|row| row.computed(limit)).collect();
+    entries.extend(ours(plan, delta, limit));
     Ok(finished(entries))
 }
 
@@ -146,8 +156,8 @@ impl Row {
         }
     }
 
-    fn computed(self) -> Comparison {
-        let (value, seconds) = within_limit(self.value);
+    fn computed(self, limit: Option<Duration>) -> Comparison {
+        let (value, seconds) = timed(limit, self.value);
         let (epsilon, order) = match value.and_then(|value| value) {
             Ok((epsilon, order)) if epsilon.is_finite() => (Ok(epsilon), order),
             Ok(_) => (Err(Unmet("a finite epsilon at this delta".into())), None),
@@ -169,21 +179,24 @@ impl Row {
 
 /// What a computation gives, if it ends within the limit, and the seconds it took. One that does not is left to end
 /// by itself: it holds nothing that others wait for.
-fn within_limit<T: Send + 'static>(
+fn timed<T: Send + 'static>(
+    limit: Option<Duration>,
     compute: impl FnOnce() -> T + Send + 'static,
 ) -> (Result<T, Unmet>, f64) {
     let start = Instant::now();
+    let Some(limit) = limit else {
+        let value = compute();
+        return (Ok(value), start.elapsed().as_secs_f64());
+    };
     let (sender, receiver) = mpsc::channel();
     let thread = std::thread::Builder::new().spawn(move || {
         // Nobody waits any longer: the result is not needed.
         let _ = sender.send(compute());
     });
     let result = match thread {
-        Ok(_) => receiver.recv_timeout(LIMIT).map_err(|_| {
-            Unmet(format!(
-                "more than the {} seconds it was given",
-                LIMIT.as_secs()
-            ))
+        Ok(_) => receiver.recv_timeout(limit).map_err(|_| {
+            let seconds = limit.as_secs();
+            Unmet(format!("more than the {seconds} seconds it was given"))
         }),
         Err(error) => Err(Unmet(format!("a thread to run on ({error})"))),
     };
@@ -196,7 +209,7 @@ fn unmet(error: Error) -> Unmet {
 }
 
 /// The certified bracket.
-fn ours(plan: Plan, delta: Delta) -> Vec<Comparison> {
+fn ours(plan: Plan, delta: Delta, limit: Option<Duration>) -> Vec<Comparison> {
     let entry = |name: String, side: Side, seconds: f64| Comparison {
         name,
         side,
@@ -208,7 +221,7 @@ fn ours(plan: Plan, delta: Delta) -> Vec<Comparison> {
         tightest: false,
         other_mechanism: None,
     };
-    let (answer, seconds) = within_limit(move || account(&plan)?.epsilon(delta));
+    let (answer, seconds) = timed(limit, move || account(&plan)?.epsilon(delta));
     match answer.and_then(|answer| answer.map_err(unmet)) {
         Ok(answer) => answer
             .bounds()

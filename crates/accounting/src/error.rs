@@ -311,12 +311,14 @@ pub enum Error {
         parameter: Parameter,
     },
     /// A parameter that the randomizer does not have.
-    #[error("{} is not a parameter of {randomizer}", .parameter.field())]
+    #[error("{} {value} is not a parameter of {randomizer}", .parameter.field())]
     SurplusParameter {
         /// The randomizer's name.
         randomizer: &'static str,
         /// Which one.
         parameter: Parameter,
+        /// Its value, in short.
+        value: String,
     },
     /// A round without a number of users.
     #[error("users, the number of users, is needed")]

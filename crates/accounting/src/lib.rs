@@ -43,6 +43,7 @@ pub mod profile;
 pub mod rdp;
 mod relation;
 mod round;
+mod schema;
 mod spec;
 mod unshuffled;
 
@@ -63,5 +64,6 @@ pub use participation::{Participation, Rate};
 pub use plan::Plan;
 pub use relation::Relation;
 pub use round::Round;
+pub use schema::round_schema;
 pub use spec::{RandomizerSpec, RateSpec, RoundSpec};
 pub use unshuffled::{unshuffled, with_dropout};

@@ -74,6 +74,14 @@ pub enum Domain {
 }
 
 impl Domain {
+    /// Its name in files and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Interval => "interval",
+            Self::Ball => "ball",
+        }
+    }
+
     /// The largest distance between two values.
     pub fn diameter(self) -> f64 {
         match self {

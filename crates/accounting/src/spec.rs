@@ -30,6 +30,7 @@ use crate::plan::Plan;
 use crate::relation::Relation;
 use crate::round::Round;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A randomizer by name, with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,37 +131,45 @@ impl RandomizerSpec {
     fn check(&self) -> Result<(), Error> {
         let (needs, takes) = (self.entry.needs, self.entry.takes);
         for &parameter in needs {
-            if !self.has(parameter) {
+            if self.given(parameter).is_none() {
                 return Err(self.missing(parameter));
             }
         }
-        let surplus = Parameter::OF_RANDOMIZERS
-            .iter()
-            .find(|of| self.has(**of) && !needs.contains(of) && !takes.contains(of));
-        match surplus {
-            Some(&parameter) => Err(Error::SurplusParameter {
-                randomizer: self.name(),
-                parameter,
-            }),
-            None => Ok(()),
+        for &parameter in Parameter::OF_RANDOMIZERS {
+            if let Some(value) = self.given(parameter)
+                && !needs.contains(&parameter)
+                && !takes.contains(&parameter)
+            {
+                return Err(Error::SurplusParameter {
+                    randomizer: self.name(),
+                    parameter,
+                    value,
+                });
+            }
         }
+        Ok(())
     }
 
-    /// Whether a parameter was given.
-    pub fn has(&self, parameter: Parameter) -> bool {
+    /// A parameter as it was given, in short.
+    pub fn given(&self, parameter: Parameter) -> Option<String> {
+        let real = |value: Option<f64>| value.map(plain);
+        let count = |value: Option<u64>| value.map(|value| value.to_string());
         match parameter {
-            Parameter::Epsilon0 => self.epsilon0.is_some(),
-            Parameter::Delta0 => self.delta0.is_some(),
-            Parameter::Sigma => self.sigma.is_some(),
-            Parameter::Domain => self.domain.is_some(),
-            Parameter::Categories => self.k.is_some(),
-            Parameter::Dimension => self.dimension.is_some(),
-            Parameter::Ratio => self.p.is_some(),
-            Parameter::Variation => self.beta.is_some(),
-            Parameter::Cover => self.q.is_some(),
-            Parameter::Rows => self.rows.is_some(),
-            Parameter::Relation => self.relation.is_some(),
-            _ => false,
+            Parameter::Epsilon0 => real(self.epsilon0),
+            Parameter::Delta0 => real(self.delta0),
+            Parameter::Sigma => real(self.sigma),
+            Parameter::Domain => self.domain.map(|domain| domain.name().to_owned()),
+            Parameter::Categories => count(self.k),
+            Parameter::Dimension => count(self.dimension),
+            Parameter::Ratio => real(self.p),
+            Parameter::Variation => real(self.beta),
+            Parameter::Cover => real(self.q),
+            Parameter::Rows => self
+                .rows
+                .as_ref()
+                .map(|rows| format!("of {} rows", rows.len())),
+            Parameter::Relation => self.relation.map(|relation| relation.name().to_owned()),
+            _ => None,
         }
     }
 
@@ -234,6 +243,15 @@ pub enum RateSpec {
     Range([f64; 2]),
 }
 
+impl fmt::Display for RateSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(rate) => f.write_str(&plain(*rate)),
+            Self::Range([lowest, highest]) => write!(f, "{}..{}", plain(*lowest), plain(*highest)),
+        }
+    }
+}
+
 impl RoundSpec {
     /// One round of a randomizer in which everybody takes part; the number of users is still to be said.
     pub fn new(randomizer: RandomizerSpec) -> Self {
@@ -292,14 +310,14 @@ impl RoundSpec {
         spec
     }
 
-    /// Whether the number was given; one round is the default.
-    pub fn has(&self, unknown: Unknown) -> bool {
+    /// The number as it was given; one round is the default.
+    pub fn given(&self, unknown: Unknown) -> Option<String> {
         match unknown {
-            Unknown::Epsilon0 => self.randomizer.epsilon0.is_some(),
-            Unknown::Sigma => self.randomizer.sigma.is_some(),
-            Unknown::CheckIn => self.check_in.is_some(),
-            Unknown::Rounds => self.rounds != 1,
-            Unknown::Users => self.users.is_some(),
+            Unknown::Epsilon0 => self.randomizer.given(Parameter::Epsilon0),
+            Unknown::Sigma => self.randomizer.given(Parameter::Sigma),
+            Unknown::CheckIn => self.check_in.map(|rate| rate.to_string()),
+            Unknown::Rounds => (self.rounds != 1).then(|| self.rounds.to_string()),
+            Unknown::Users => self.users.map(|users| users.to_string()),
         }
     }
 
@@ -345,12 +363,9 @@ impl RoundSpec {
             sentence += &format!(", {} of them sampled", grouped(sample));
         }
         if let Some(rate) = self.check_in {
-            let rate = match rate {
-                _ if open == Some(Parameter::CheckIn) => "g".to_owned(),
-                RateSpec::One(rate) => plain(rate),
-                RateSpec::Range([lowest, highest]) => {
-                    format!("{}..{}", plain(lowest), plain(highest))
-                }
+            let rate = match open {
+                Some(Parameter::CheckIn) => "g".to_owned(),
+                _ => rate.to_string(),
             };
             sentence += &format!(", each taking part with probability {rate}");
         }

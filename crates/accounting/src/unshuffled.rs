@@ -25,6 +25,7 @@ use crate::digits::plain;
 use crate::error::{Error, Parameter, within};
 use crate::gaussian::gdp_epsilon;
 use crate::mechanism::{Local, Mechanism};
+use crate::one_round::finite;
 use crate::participation::Participation;
 use crate::plan::Plan;
 use crate::round::Round;
@@ -42,9 +43,6 @@ pub fn unshuffled(
     rounds: u64,
     delta: Delta,
 ) -> Result<Answer<Epsilon>, Error> {
-    let refused = || Error::NoLocalGuarantee {
-        mechanism: mechanism.name(),
-    };
     let kairouz = |epsilon0: f64, delta0: f64| match rounds {
         0 => Ok(0.0),
         _ => kairouz_2015::epsilon(rounds, epsilon0, delta0, delta.value()).map_err(|unmet| {
@@ -70,11 +68,13 @@ pub fn unshuffled(
             let words = "two values as far apart as can be, in every round";
             (gdp_epsilon(mu, delta.value()), "gdp", Some(words))
         }
-        Local::Unknown => return Err(refused()),
+        Local::Unknown => {
+            return Err(Error::NoLocalGuarantee {
+                mechanism: mechanism.name(),
+            });
+        }
     };
-    if !value.is_finite() {
-        return Err(refused());
-    }
+    finite(value, mechanism.name(), delta.value())?;
     let proved = Standing::Proved;
     let upper = Epsilon::new(value)?;
     let lower = match attained {

@@ -4,7 +4,7 @@ use crate::output::Format;
 use crate::question::flag;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde::Serialize;
-use shuffledp::Error;
+use shuffledp::{Error, Parameter};
 use std::error::Error as _;
 use std::process::ExitCode;
 
@@ -121,8 +121,13 @@ impl From<Error> for Failure {
                 let message = format!("--randomizer {randomizer} needs {flag}, {meaning}");
                 Self::flag(flag, message)
             }
-            Error::SurplusParameter { randomizer, .. } => {
-                let message = format!("{flag} is not for --randomizer {randomizer}");
+            Error::SurplusParameter {
+                randomizer, value, ..
+            } => {
+                let message = match parameter {
+                    Parameter::Rows => format!("{flag} is not for --randomizer {randomizer}"),
+                    _ => format!("{flag} {value} is not for --randomizer {randomizer}"),
+                };
                 Self::flag(flag, message)
             }
             _ => {

@@ -194,9 +194,9 @@ impl RoundFlags {
     /// The round with one number left open for the command itself to set.
     pub(crate) fn open(&self, unknown: Unknown, why: &str) -> Result<RoundSpec, Failure> {
         let spec = self.spec()?;
-        if spec.has(unknown) {
+        if let Some(value) = spec.given(unknown) {
             let flag = flag(unknown.parameter());
-            let message = format!("{flag} is {why}: leave it out");
+            let message = format!("{flag} {value} is {why}: leave it out");
             return Err(Failure::flag(flag, message));
         }
         Ok(spec)

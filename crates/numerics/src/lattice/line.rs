@@ -54,7 +54,7 @@ impl<'a> Prepared<'a> {
     pub(super) fn saddle(&self, t: f64) -> Option<Saddle> {
         let (c, tilt) = (self.c, self.tilt);
         let cumulant = tilt.ln_moment - c * t;
-        let error = tilt.error + ROUNDING * (tilt.ln_moment.abs() + c * t);
+        let error = tilt.error + ROUNDING * (tilt.ln_moment.abs() + (c * t).abs());
         (cumulant.is_finite() && tilt.variance.is_finite() && error.is_finite()).then_some(Saddle {
             c,
             cumulant,
@@ -229,7 +229,7 @@ impl Line for LatticeLine<'_, '_> {
             self.prepared.cumulants.borrow_mut().push((b, value));
             (b, value)
         });
-        at_zero - b * self.t + 2.0 * ROUNDING * (b * self.t + at_zero.abs())
+        at_zero - b * self.t + 2.0 * ROUNDING * ((b * self.t).abs() + at_zero.abs())
     }
 
     fn mass(&self) -> f64 {

@@ -1,0 +1,224 @@
+//! A question is a value: its JSON Schema, its way through TOML and JSON and back, and the sums it refuses.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use shuffledp_accounting::{
+    Accountant, Domain, Error, Input, Mechanism, Parameter, Plan, RandomizerSpec, Relation, Round,
+    RoundSpec, account, catalog, round_schema,
+};
+
+/// A description of every randomizer of the catalog, with numbers for all that it needs.
+fn filled(name: &str) -> RandomizerSpec {
+    let mut spec = RandomizerSpec::new(name).unwrap();
+    for parameter in spec.entry().needs() {
+        match parameter {
+            Parameter::Epsilon0 => spec.epsilon0 = Some(1.25),
+            Parameter::Delta0 => spec.delta0 = Some(1e-9),
+            Parameter::Sigma => spec.sigma = Some(2.0),
+            Parameter::Categories => spec.k = Some(5),
+            Parameter::Ratio => spec.p = Some(3.0),
+            Parameter::Variation => spec.beta = Some(0.25),
+            Parameter::Cover => spec.q = Some(3.0),
+            Parameter::Rows => spec.rows = Some(vec![vec![0.75, 0.25], vec![0.25, 0.75]]),
+            other => panic!("{other}"),
+        }
+    }
+    spec
+}
+
+#[test]
+fn the_schema_that_is_checked_in_is_the_catalogs() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/round.schema.json");
+    let made = serde_json::to_string_pretty(&round_schema()).unwrap() + "\n";
+    if std::env::var("SCHEMA").as_deref() == Ok("overwrite") {
+        std::fs::write(file, &made).unwrap();
+    }
+    let kept = std::fs::read_to_string(file).unwrap();
+    assert_eq!(kept, made, "remake it with SCHEMA=overwrite");
+}
+
+/// Every name that flags know, plans know; and a description survives JSON, TOML, a plan and a ledger.
+#[test]
+fn every_randomizer_of_the_catalog_goes_through_every_door_and_back() {
+    for entry in catalog() {
+        let mut spec = RoundSpec::new(filled(entry.name()));
+        spec.users = Some(1000);
+        if entry.input() != Input::Records {
+            spec.colluding = 0.1;
+        }
+        spec.rounds = 3;
+        let text = serde_json::to_string(&spec).unwrap();
+        assert_eq!(
+            serde_json::from_str::<RoundSpec>(&text).unwrap(),
+            spec,
+            "{text}"
+        );
+        let round = Round::try_from(&spec).unwrap();
+        assert_eq!(RoundSpec::of(&round, 3), spec, "{text}");
+        let file = format!("[[round]]\n{}", toml::to_string(&spec).unwrap());
+        let plan = Plan::from_toml(&file).unwrap();
+        assert_eq!(plan.rounds(), [(round.clone(), 3)], "{file}");
+        assert_eq!(plan.relation(), round.relation());
+        let mut ledger = Accountant::new("all", 1000).unwrap();
+        ledger.compose(&round, 3).unwrap();
+        assert_eq!(
+            Accountant::from_json(&ledger.to_json()).unwrap().to_json(),
+            ledger.to_json()
+        );
+        // A mechanism without a description can say itself well enough to be read back.
+        let bare = Round::new(round.mechanism().clone(), 1000).unwrap();
+        let again = Round::try_from(&RoundSpec::of(&bare, 1)).unwrap();
+        assert_eq!(again.mechanism(), round.mechanism(), "{}", entry.name());
+    }
+}
+
+#[test]
+fn what_is_missing_or_too_much_is_named() {
+    for entry in catalog() {
+        let full = filled(entry.name());
+        for parameter in entry.needs() {
+            let mut spec = full.clone();
+            match parameter {
+                Parameter::Epsilon0 => spec.epsilon0 = None,
+                Parameter::Delta0 => spec.delta0 = None,
+                Parameter::Sigma => spec.sigma = None,
+                Parameter::Categories => spec.k = None,
+                Parameter::Rows => spec.rows = None,
+                _ => continue,
+            }
+            let error = spec.mechanism().unwrap_err();
+            assert_eq!(error.parameter(), Some(*parameter), "{error}");
+            assert!(error.to_string().starts_with(entry.name()), "{error}");
+        }
+        let mut spec = full.clone();
+        spec.p = Some(2.0);
+        if entry.name() != "ratio" {
+            let error = spec.mechanism().unwrap_err().to_string();
+            assert_eq!(error, format!("p 2 is not a parameter of {}", entry.name()));
+        }
+    }
+    let error = RandomizerSpec::new("kr").unwrap_err().to_string();
+    assert!(
+        error.starts_with("there is no randomizer `kr`: known are ldp, krr, rr,"),
+        "{error}"
+    );
+}
+
+/// The plan that was certified under replacement, and the plan that added up two relations.
+#[test]
+fn random_allocation_is_about_adding_a_record_and_mixes_with_nothing_else() {
+    let allocation = "[[round]]\nrandomizer = \"random-allocation\"\nsigma = 1.0\nusers = 1000\n";
+    let plan = Plan::from_toml(allocation).unwrap();
+    let answer = account(&plan).unwrap().epsilon(1e-6).unwrap();
+    assert_eq!(answer.relation(), Relation::AddOrRemove);
+    assert_eq!(
+        answer.to_string(),
+        "between 0.171728 and 0.171729 when one record is added or removed"
+    );
+    let mixed = format!("{allocation}[[round]]\nepsilon0 = 1.0\nusers = 1000\n");
+    let error = Plan::from_toml(&mixed).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "line 5, field `round`: a guarantee for when one user's value is replaced cannot be added to one for \
+         when one record is added or removed: account for them apart, and state both"
+    );
+    let steps = Round::new(Mechanism::random_allocation(1.0).unwrap(), 1000).unwrap();
+    let public = Mechanism::random_allocation_of_a_known_number(1.0).unwrap();
+    let public = Round::new(public, 1000).unwrap();
+    let shuffled = Round::new(Mechanism::ldp(1.0).unwrap(), 1000).unwrap();
+    for (first, second) in [(&steps, &shuffled), (&shuffled, &steps), (&steps, &public)] {
+        let mut ledger = Accountant::new("mixed", 1000).unwrap();
+        ledger.compose(first, 1).unwrap();
+        assert_eq!(ledger.relation(), Some(first.relation()));
+        let refused = Error::TwoRelations {
+            here: first.relation(),
+            there: second.relation(),
+        };
+        assert_eq!(ledger.compose(second, 1).unwrap_err(), refused);
+        let delta = shuffledp_accounting::Delta::new(1e-6).unwrap();
+        let budget = shuffledp_accounting::Epsilon::new(1.0).unwrap();
+        assert_eq!(
+            ledger.would_exceed(second, 1, budget, delta).unwrap_err(),
+            refused
+        );
+        assert_eq!(ledger.rounds(), 1);
+    }
+    // Replacement is not a relation that it has.
+    let mut spec = filled("random-allocation");
+    spec.relation = Some(Relation::Replace);
+    assert!(
+        spec.mechanism()
+            .unwrap_err()
+            .to_string()
+            .contains("no guarantee")
+    );
+}
+
+/// A tenth of three users is nobody: the lower bound must not exceed what three honest users have above.
+#[test]
+fn a_fraction_of_a_user_does_not_collude_below() {
+    for users in [3, 7, 15, 31] {
+        for fraction in [0.01, 0.1, 0.25, 0.4] {
+            let round = |fraction: f64| {
+                let round = Round::new(Mechanism::ldp(1.0).unwrap(), users).unwrap();
+                round.colluding(fraction)
+            };
+            let Ok(some) = round(fraction) else { continue };
+            let whole = (fraction * users as f64).floor() / users as f64;
+            let (some, fewer) = (
+                account(&some).unwrap(),
+                account(&round(whole).unwrap()).unwrap(),
+            );
+            let (some, fewer) = (some.delta(0.3).unwrap(), fewer.delta(0.3).unwrap());
+            assert!(
+                some.lower().value() <= fewer.upper().value(),
+                "{users} {fraction}"
+            );
+            assert_eq!(some.lower(), fewer.lower(), "{users} {fraction}");
+        }
+    }
+    // 0.1 of 30 is 3 users on both sides.
+    let round = Round::new(Mechanism::ldp(1.0).unwrap(), 30)
+        .unwrap()
+        .colluding(0.1)
+        .unwrap();
+    assert_eq!((round.honest(), round.most_honest()), (27, 27));
+}
+
+/// Of one particular randomizer that is known by its local guarantee, nothing is claimed from below.
+#[test]
+fn a_guarantee_alone_gives_no_lower_bound() {
+    for times in [1, 10] {
+        let class = Round::new(Mechanism::ldp(1.0).unwrap(), 1000).unwrap();
+        let one = Round::new(Mechanism::some_ldp(1.0).unwrap(), 1000).unwrap();
+        let price = |round: &Round| {
+            let plan = Plan::new(round.clone(), times).unwrap();
+            account(&plan).unwrap().epsilon(1e-6).unwrap()
+        };
+        let (class, one) = (price(&class), price(&one));
+        assert_eq!(class.upper(), one.upper());
+        assert!(class.lower().value() > 0.0);
+        assert_eq!((one.lower().value(), one.lower().method()), (0.0, "none"));
+        assert_eq!(one.lower().attained_by(), None);
+    }
+    // Beside rounds with a lower bound it adds nothing to it.
+    let known = Round::new(Mechanism::binary_response(1.0).unwrap(), 1000).unwrap();
+    let unknown = Round::new(Mechanism::some_ldp(3.0).unwrap(), 1000).unwrap();
+    let alone = account(&Plan::new(known.clone(), 5).unwrap()).unwrap();
+    let plan = Plan::new(known, 5).unwrap().then(unknown, 5).unwrap();
+    let both = account(&plan).unwrap().epsilon(1e-6).unwrap();
+    let alone = alone.epsilon(1e-6).unwrap();
+    assert!((both.lower().value() / alone.lower().value() - 1.0).abs() < 1e-3);
+    assert!(both.upper().value() > 2.0 * alone.upper().value());
+}
+
+#[test]
+fn domains_of_noise_say_what_a_person_holds() {
+    for name in ["gaussian", "laplace"] {
+        let mut spec = filled(name);
+        assert_eq!(spec.input(), Input::Number);
+        spec.domain = Some(Domain::Ball);
+        assert!(matches!(spec.input(), Input::Vector(_)));
+        assert!(spec.phrase().contains("vectors"), "{}", spec.phrase());
+    }
+}
