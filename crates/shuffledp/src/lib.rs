@@ -18,5 +18,5 @@ pub use shuffledp_randomizers as randomizers;
 
 /// The README's program, run as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 pub struct Readme;
