@@ -102,6 +102,11 @@ impl Failure {
     }
 }
 
+/// The sentence for a part of the program that is not there.
+pub(crate) fn not_built(what: &str, feature: &str) -> String {
+    format!("{what}, for which shuffledp must be built with --features {feature}")
+}
+
 /// The flag that sets a parameter.
 fn flag(parameter: Parameter) -> Option<&'static str> {
     Some(match parameter {
@@ -184,6 +189,7 @@ impl From<shuffledp::randomizers::Error> for Failure {
     }
 }
 
+#[cfg(feature = "train")]
 impl From<shuffledp::learning::Error> for Failure {
     fn from(error: shuffledp::learning::Error) -> Self {
         use shuffledp::learning::Error;

@@ -1,5 +1,11 @@
 //! The `shuffledp` command: asks the library, prints.
 
+// What only one feature uses is dead code without it. The default build has all features and no such exception.
+#![cfg_attr(
+    not(all(feature = "parquet", feature = "plots", feature = "train")),
+    allow(dead_code)
+)]
+
 mod answer;
 mod audit;
 mod calibration;
@@ -12,9 +18,11 @@ mod failure;
 mod number;
 mod plot;
 mod progress;
+#[cfg(all(feature = "train", feature = "plots"))]
 mod reproduce;
 mod series;
 mod simulate;
+#[cfg(feature = "train")]
 mod train;
 mod values;
 mod words;
@@ -67,6 +75,7 @@ enum Ask {
     )]
     Curve(curve::CurveArguments),
     /// The tables and figures of the papers, ours beside theirs
+    #[cfg(all(feature = "train", feature = "plots"))]
     #[command(
         after_help = "Example:\n  shuffledp reproduce shuffled-check-in/table-2 --out papers"
     )]
@@ -79,6 +88,7 @@ enum Ask {
     )]
     Audit(audit::AuditArguments),
     /// Private learning: gradients of examples that stay with their owners, with the budget as it is spent
+    #[cfg(feature = "train")]
     #[command(
         after_help = "Examples:\n  shuffledp train --demo\n  shuffledp train --data mnist --epsilon0 1.5 --sample 10000 --target-epsilon 0.25 --out run\n  shuffledp train --resume run"
     )]
@@ -191,8 +201,11 @@ impl Ask {
             Self::Curve(arguments) => arguments.words.format,
             Self::Simulate(arguments) => arguments.format(),
             Self::Audit(arguments) => arguments.words.format,
+            #[cfg(feature = "train")]
             Self::Train(arguments) => arguments.format,
-            Self::Reproduce(_) | Self::Completions { .. } => Format::Table,
+            #[cfg(all(feature = "train", feature = "plots"))]
+            Self::Reproduce(_) => Format::Table,
+            Self::Completions { .. } => Format::Table,
         }
     }
 
@@ -251,8 +264,10 @@ impl Ask {
                 calibration::text(&words, solve, target, delta)?
             }
             Self::Curve(arguments) => arguments.text()?,
+            #[cfg(all(feature = "train", feature = "plots"))]
             Self::Reproduce(arguments) => arguments.text()?,
             Self::Simulate(arguments) => arguments.text()?,
+            #[cfg(feature = "train")]
             Self::Train(arguments) => arguments.text()?,
             Self::Audit(arguments) => return arguments.text(),
             Self::Completions { shell } => {

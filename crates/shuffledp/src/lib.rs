@@ -10,8 +10,12 @@
 //! println!("between {} and {}", answer.lower.value.value(), answer.upper.value.value());
 //! # Ok::<(), shuffledp::Error>(())
 //! ```
+//!
+//! The feature `learning` (on by default) adds private training, and with it ndarray, flate2 and sha2. Without it
+//! (`default-features = false`) there are the accountant, the randomizers and the protocol.
 
 pub use shuffledp_accounting::*;
+#[cfg(feature = "learning")]
 pub use shuffledp_learning as learning;
 pub use shuffledp_protocol as protocol;
 pub use shuffledp_randomizers as randomizers;
