@@ -13,6 +13,7 @@ use shuffledp_accounting::{Accountant, Bound, Delta, Epsilon, Mechanism, Round, 
 
 /// What has been spent, from both sides.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Spent {
     /// The guarantee.
     pub upper: Bound<Epsilon>,
@@ -22,6 +23,7 @@ pub struct Spent {
 
 /// What one round is charged as.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Charge {
     /// A shuffled round, or one pass of central training.
     Shuffled(Round),
