@@ -15,6 +15,7 @@ mod curve;
 mod device;
 mod divergences;
 mod failure;
+mod manual;
 mod number;
 mod plot;
 mod progress;
@@ -98,6 +99,14 @@ enum Ask {
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// The manual page of shuffledp or of one of its commands, on standard output
+    #[command(
+        after_help = "Examples:\n  shuffledp man > shuffledp.1\n  shuffledp man simulate histogram > shuffledp-simulate-histogram.1"
+    )]
+    Man {
+        /// The command; none for shuffledp as a whole
+        command: Vec<String>,
     },
 }
 
@@ -205,7 +214,7 @@ impl Ask {
             Self::Train(arguments) => arguments.format,
             #[cfg(all(feature = "train", feature = "plots"))]
             Self::Reproduce(_) => Format::Table,
-            Self::Completions { .. } => Format::Table,
+            Self::Completions { .. } | Self::Man { .. } => Format::Table,
         }
     }
 
@@ -275,6 +284,7 @@ impl Ask {
                 clap_complete::generate(shell, &mut Command::command(), "shuffledp", &mut script);
                 String::from_utf8_lossy(&script).into_owned()
             }
+            Self::Man { command } => manual::page(Command::command(), &command)?,
         };
         Ok((text, ExitCode::SUCCESS))
     }
