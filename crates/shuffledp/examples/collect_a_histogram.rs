@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let answer = account(&round)?.epsilon(Delta::new(1e-8)?)?;
     println!("epsilon at most {:.4}", answer.upper.value.value());
 
-    // Everybody sends; here half of the people go by bus. Reports beyond the memory would go where the
+    // Everybody sends; here six of ten people go by bus. Reports beyond the memory would go where the
     // last but one argument says; the last one hears of progress.
     let collection = Collection {
         users,

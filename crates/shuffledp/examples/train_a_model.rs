@@ -1,4 +1,4 @@
-// Train a model: 2,000 people hold one labeled example each. In every round 500 of them send the
+// Train a model: 20,000 people hold one labeled example each. In every round 4,000 of them send the
 // randomized, clipped gradient of their own example through a shuffler, and the ledger says what that
 // has cost so far.
 
@@ -11,7 +11,7 @@ use shuffledp::{Delta, Round};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let data = synthetic::blobs(7, 2000, 500)?;
+    let data = synthetic::blobs(7, 20_000, 1000)?;
     let users = data.train().len() as u64;
     let model = Model::logistic(data.shape(), data.classes())?;
     let gradients = Gradients {
@@ -23,13 +23,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // What a device runs, and what a round of such devices is charged as.
     let randomizer = R2::new(model.parameters(), 1.0, 3.0)?;
-    let round = Round::new(randomizer.mechanism().clone(), users)?.sample(500)?;
+    let round = Round::new(randomizer.mechanism().clone(), users)?.sample(4000)?;
     let charge = Charge::Shuffled(round);
     let algorithm = ShuffledSgd::new(gradients, &randomizer, charge.clone(), Way::Shuffled)?;
 
     let recipe = Recipe {
-        rounds: 30,
-        rate: 0.5,
+        rounds: 40,
+        rate: 0.3,
         schedule: Schedule::Cosine,
         rule: Rule::Momentum(0.9),
         radius: None,
@@ -38,10 +38,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut training = Training::new(recipe, start, "blobs", users)?;
     // A secret key protects people; `Key::simulated` would make the same run again and protect nobody.
     let key = Key::secret()?;
-    for round in 1..=30 {
+    for round in 1..=40 {
         training.step(&algorithm, key)?;
         if round % 10 == 0 {
-            let spent = training.epsilon(&charge, Delta::new(1e-5)?)?;
+            let spent = training.epsilon(&charge, Delta::new(1e-6)?)?;
             let epsilon = spent.map_or(f64::INFINITY, |spent| spent.upper.value.value());
             let accuracy = model.accuracy(training.parameters(), data.test())?;
             println!("round {round}: accuracy {accuracy:.3}, epsilon at most {epsilon:.3}");
