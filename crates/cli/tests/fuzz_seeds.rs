@@ -13,7 +13,7 @@ use std::process::Command;
 fn every_file_is_read_or_refused() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/column");
     let folder = tempfile::tempdir().expect("a folder");
-    mutations::run(&seeds, 100, |name, data| {
+    mutations::run(&seeds, 300, |name, data| {
         let file = folder.path().join(name);
         std::fs::write(&file, data).expect("a file");
         for job in [

@@ -1,6 +1,6 @@
-// A budget for a survey: 50,000 people answer one of ten categories every week for a year, and nobody
-// may lose more than epsilon = 1 at delta = 1e-8 over all of it. How much noise is needed, and what is
-// left after some weeks?
+//! A budget for a survey: 50,000 people answer one of ten categories every week for a year, and nobody
+//! may lose more than epsilon = 1 at delta = 1e-8 over all of it. How much noise is needed, and what is
+//! left after some weeks?
 
 use shuffledp::{Accountant, Delta, Epsilon, Error, Mechanism, Plan, Round, Unknown, calibrate};
 
@@ -28,4 +28,9 @@ fn main() -> Result<(), Error> {
     // It is stored as JSON, and goes on from there.
     assert_eq!(Accountant::from_json(&ledger.to_json())?.rounds(), weeks);
     Ok(())
+}
+
+#[test]
+fn runs() -> Result<(), Error> {
+    main()
 }

@@ -1,6 +1,6 @@
-// Collect a histogram: 20,000 devices randomize one of five values, a shuffler forgets who sent what,
-// and the analyzer reads shares with intervals. The guarantee that is printed is that of the randomizer
-// that ran.
+//! Collect a histogram: 20,000 devices randomize one of five values, a shuffler forgets who sent what,
+//! and the analyzer reads shares with intervals. The guarantee that is printed is that of the randomizer
+//! that ran.
 
 use shuffledp::protocol::{Attendance, Collection, Confidence};
 use shuffledp::randomizers::{KaryResponse, Randomizer, Secure};
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         attendance: Attendance::new(Participation::Everyone, users, 0.0)?,
         memory: 1 << 20,
     };
-    let held = |user: u64| if user % 2 == 0 { 0 } else { user % 5 };
+    let held = |user: u64| if user < users / 2 { 0 } else { user % 5 };
     let open = || Ok(Cursor::new(Vec::new()));
     let analyzer = collection.run(&randomizer, held, |_| Secure::new(), open, |_| ())?;
 
@@ -40,4 +40,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     Ok(())
+}
+
+#[test]
+fn runs() -> Result<(), Box<dyn Error>> {
+    main()
 }

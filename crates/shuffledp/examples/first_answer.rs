@@ -1,5 +1,5 @@
-// A first answer: what does the analyzer learn about one person, if a million people answer through any
-// randomizer with epsilon0 = 4 and a shuffler mixes their reports?
+//! A first answer: what does the analyzer learn about one person, if a million people answer through any
+//! randomizer with epsilon0 = 4 and a shuffler mixes their reports?
 
 use shuffledp::{Delta, Error, Mechanism, Round, account};
 
@@ -17,4 +17,9 @@ fn main() -> Result<(), Error> {
     );
     assert!(0.0446 < lower && lower < upper && upper < 0.0451);
     Ok(())
+}
+
+#[test]
+fn runs() -> Result<(), Error> {
+    main()
 }

@@ -1,6 +1,6 @@
-// Train a model: 20,000 people hold one labeled example each. In every round 4,000 of them send the
-// randomized, clipped gradient of their own example through a shuffler, and the ledger says what that
-// has cost so far.
+//! Train a model: 20,000 people hold one labeled example each. In every round 4,000 of them send the
+//! randomized, clipped gradient of their own example through a shuffler, and the ledger says what that
+//! has cost so far.
 
 use shuffledp::learning::data::synthetic;
 use shuffledp::learning::{
@@ -48,4 +48,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
+}
+
+#[test]
+fn runs() -> Result<(), Box<dyn Error>> {
+    main()
 }

@@ -1,5 +1,5 @@
-// Your own randomizer: any finite local randomizer is a matrix of probabilities, one row for each value
-// that a person may hold, one column for each report. The accountant prices exactly that matrix.
+//! Your own randomizer: any finite local randomizer is a matrix of probabilities, one row for each value
+//! that a person may hold, one column for each report. The accountant prices exactly that matrix.
 
 use shuffledp::{Channel, Delta, Error, Mechanism, Round, account};
 
@@ -26,4 +26,9 @@ fn main() -> Result<(), Error> {
     );
     assert!(known < any);
     Ok(())
+}
+
+#[test]
+fn runs() -> Result<(), Error> {
+    main()
 }
