@@ -11,7 +11,6 @@ use crate::wire;
 
 /// Answers to one question.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Level {
     /// How many there are.
     pub reports: u64,
