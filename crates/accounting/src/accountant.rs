@@ -26,7 +26,7 @@ use std::sync::Arc;
 ///     accountant.compose(&round, 50)?;
 ///     rounds += 50;
 /// }
-/// assert!(accountant.epsilon(delta)?.upper.value <= budget);
+/// assert!(accountant.epsilon(delta)?.upper().get() <= budget);
 /// // Stored and read back, it answers the same.
 /// let stored = accountant.to_json();
 /// let again = Accountant::from_json(&stored)?;

@@ -1,13 +1,16 @@
 //! One column of a CSV or Parquet file, read row by row; or all of them ([`all`]).
 
+#[cfg(feature = "train")]
 pub(crate) mod all;
+#[cfg(feature = "parquet")]
 mod in_parquet;
-#[cfg(test)]
+#[cfg(not(feature = "parquet"))]
+#[path = "column/without_parquet.rs"]
+mod in_parquet;
+#[cfg(all(test, feature = "parquet"))]
 mod tests;
 
 use crate::failure::Failure;
-use in_parquet::{Value, read_parquet};
-use parquet::errors::ParquetError;
 use std::fs::File;
 use std::io::{Chain, Cursor, Read};
 use std::path::Path;
@@ -79,21 +82,7 @@ impl<'a> Column<'a> {
             Source::Csv(head, file) => read_csv(self, head, file, |row, cell| {
                 each(row, self.utf8(row, cell)?)
             }),
-            Source::Parquet(file) => {
-                let mut text = String::new();
-                read_parquet(self, file, false, |row, value| {
-                    if let Value::Bytes(bytes) = value {
-                        return each(row, self.utf8(row, bytes)?);
-                    }
-                    value.write(&mut text);
-                    match value {
-                        Value::Single(value) => self.finite(row, f64::from(value), &text)?,
-                        Value::Real(value) => self.finite(row, value, &text)?,
-                        _ => 0.0,
-                    };
-                    each(row, &text)
-                })
-            }
+            Source::Parquet(file) => in_parquet::texts(self, file, each),
         }
     }
 
@@ -105,27 +94,7 @@ impl<'a> Column<'a> {
             Source::Csv(head, file) => read_csv(self, head, file, |row, cell| {
                 each(row, self.number(row, cell)?)
             }),
-            Source::Parquet(file) => {
-                let mut text = String::new();
-                read_parquet(self, file, true, |row, value| {
-                    let number = match value {
-                        Value::Signed(value) => value as f64,
-                        Value::Unsigned(value) => value as f64,
-                        Value::Single(value) => f64::from(value),
-                        Value::Real(value) => value,
-                        Value::Truth(value) => f64::from(u8::from(value)),
-                        // The nearest number to the exact decimal: a quotient would round twice.
-                        Value::Decimal(..) | Value::Bytes(_) => {
-                            value.write(&mut text);
-                            text.parse().unwrap_or(f64::NAN)
-                        }
-                    };
-                    if !number.is_finite() {
-                        value.write(&mut text);
-                    }
-                    each(row, self.finite(row, number, &text)?)
-                })
-            }
+            Source::Parquet(file) => in_parquet::numbers(self, file, each),
         }
     }
 
@@ -243,19 +212,6 @@ impl<'a> Column<'a> {
     fn refused(self, why: &str) -> Failure {
         let (path, name) = (self.path.display(), quoted(self.name));
         self.fail(format!("column {name} of {path} {why}"))
-    }
-
-    fn damaged(self, error: &ParquetError) -> Failure {
-        let text = error.to_string();
-        let words: Vec<&str> = text
-            .trim_start_matches("Parquet error: ")
-            .split_whitespace()
-            .collect();
-        let path = self.path.display();
-        self.fail(format!(
-            "{path} cannot be read as a Parquet file: {}",
-            words.join(" ")
-        ))
     }
 
     /// The number of rows, if there are any.

@@ -98,6 +98,11 @@ impl Failure {
     }
 }
 
+/// The sentence for a part of the program that is not there.
+pub(crate) fn not_built(what: &str, feature: &str) -> String {
+    format!("{what}, for which shuffledp must be built with --features {feature}")
+}
+
 /// The library names parameters, the command line flags.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -159,6 +164,7 @@ impl From<shuffledp::randomizers::Error> for Failure {
     }
 }
 
+#[cfg(feature = "train")]
 impl From<shuffledp::learning::Error> for Failure {
     fn from(error: shuffledp::learning::Error) -> Self {
         use shuffledp::learning::Error;

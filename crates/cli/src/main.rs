@@ -1,8 +1,15 @@
 //! The `shuffledp` command: arguments in, reports out. Every number comes from the library.
 
+// What only one feature uses is dead code without it. The default build has all features and no such exception.
+#![cfg_attr(
+    not(all(feature = "parquet", feature = "plots", feature = "train")),
+    allow(dead_code)
+)]
+
 mod column;
 mod commands;
 mod failure;
+mod manual;
 mod number;
 mod output;
 mod plot;
@@ -13,7 +20,11 @@ mod values;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use commands::{audit, calibrate, curve, epsilon, rdp, reproduce, simulate, train};
+#[cfg(all(feature = "train", feature = "plots"))]
+use commands::reproduce;
+#[cfg(feature = "train")]
+use commands::train;
+use commands::{audit, calibrate, curve, epsilon, rdp, simulate};
 use failure::Failure;
 use output::{Format, Report};
 use std::io::Write;
@@ -59,6 +70,7 @@ enum Ask {
     )]
     Curve(curve::CurveArguments),
     /// The tables and figures of the papers, ours beside theirs
+    #[cfg(all(feature = "train", feature = "plots"))]
     #[command(
         after_help = "Example:\n  shuffledp reproduce shuffled-check-in/table-2 --out papers"
     )]
@@ -71,6 +83,7 @@ enum Ask {
     )]
     Audit(audit::AuditArguments),
     /// Private learning: gradients of examples that stay with their owners, with the budget as it is spent
+    #[cfg(feature = "train")]
     #[command(
         after_help = "Examples:\n  shuffledp train --demo\n  shuffledp train --data mnist --epsilon0 1.5 --sample 10000 --target-epsilon 0.25 --out run\n  shuffledp train --resume run"
     )]
@@ -80,6 +93,14 @@ enum Ask {
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// The manual page of shuffledp or of one of its commands, on standard output
+    #[command(
+        after_help = "Examples:\n  shuffledp man > shuffledp.1\n  shuffledp man simulate histogram > shuffledp-simulate-histogram.1"
+    )]
+    Man {
+        /// The command; none for shuffledp as a whole
+        command: Vec<String>,
     },
 }
 
@@ -132,8 +153,11 @@ impl Ask {
             Self::Curve(arguments) => arguments.round.format,
             Self::Simulate(arguments) => arguments.format(),
             Self::Audit(arguments) => arguments.round.format,
+            #[cfg(feature = "train")]
             Self::Train(arguments) => arguments.format,
-            Self::Reproduce(_) | Self::Completions { .. } => Format::Table,
+            #[cfg(all(feature = "train", feature = "plots"))]
+            Self::Reproduce(_) => Format::Table,
+            Self::Completions { .. } | Self::Man { .. } => Format::Table,
         }
     }
 
@@ -153,8 +177,14 @@ impl Ask {
                 code = verdict;
                 report
             }
+            #[cfg(all(feature = "train", feature = "plots"))]
             Self::Reproduce(arguments) => return Ok((arguments.text()?, code, None)),
+            #[cfg(feature = "train")]
             Self::Train(arguments) => return Ok((arguments.text()?, code, None)),
+            Self::Man { command } => {
+                let page = manual::page(Command::command(), &command)?;
+                return Ok((page, code, None));
+            }
             Self::Completions { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Command::command(), "shuffledp", &mut script);

@@ -13,6 +13,7 @@ use shuffledp_numerics::search::try_bisect_integers_from_below;
 
 /// What one round is charged as.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Charge {
     /// A shuffled round, or one pass of central training.
     Shuffled(Round),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 /// How a step follows from a gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Rule {
     /// Gradient descent with momentum β; 0 is without.
     Momentum(f64),
@@ -22,6 +23,7 @@ pub enum Rule {
 /// How the rate η changes over the rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Schedule {
     /// Not at all.
     Constant,

@@ -23,6 +23,7 @@ const SLAB: usize = 1 << 26;
 
 /// How reports reach the sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Way {
     /// On the wire, through the shuffler, and read by the analyzer.
     Shuffled,

@@ -49,6 +49,7 @@ struct Stored {
 
 /// What a round did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// Which round, from 1.
     pub round: u64,

@@ -78,12 +78,10 @@ impl<'a, R: Randomizer> Analyzer<'a, R> {
 /// let none = Estimate::new(0.0, 0.0);
 /// assert!(of_all_users(none, 100, 200).deviation() > 0.009);
 /// ```
-pub fn of_all_users(share: Estimate, reports: u64, users: u64) -> Estimate {
+pub fn of_all_users(mut share: Estimate, reports: u64, users: u64) -> Estimate {
     let missing = (1.0 - reports as f64 / users as f64).max(0.0) / reports as f64;
     let held = towards_the_middle(share.value, reports as f64);
-    Estimate {
-        value: share.value,
-        variance: share.variance + missing * held * (1.0 - held),
-        slope: share.slope + missing * (1.0 - 2.0 * held),
-    }
+    share.variance += missing * held * (1.0 - held);
+    share.slope += missing * (1.0 - 2.0 * held);
+    share
 }

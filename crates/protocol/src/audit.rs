@@ -123,6 +123,7 @@ pub enum Evidence {
 
 /// What an audit found.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Finding {
     /// With the confidence asked for, no guarantee at this δ holds below this.
     pub epsilon: f64,

@@ -13,6 +13,7 @@ const WORTH_FOLLOWING: f64 = 2.0;
 
 /// A value that many hold.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct HeavyHitter {
     /// Without the zeros that fill it up.
     pub value: Vec<u8>,

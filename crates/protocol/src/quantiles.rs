@@ -33,6 +33,7 @@ pub struct Cumulative {
 
 /// A quantile, as one of the values 0 … 2ʰ − 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Quantile {
     /// The estimate.
     pub value: usize,

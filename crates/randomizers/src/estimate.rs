@@ -2,6 +2,7 @@
 
 /// An unbiased estimate and its variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// The estimate; it may lie outside the range of what is estimated.
     pub value: f64,

@@ -36,7 +36,7 @@ pub struct Prefixes {
 }
 
 /// Reports by question.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrefixTally {
     prefixes: Vec<Counts>,
     /// One report after the other.

@@ -34,6 +34,7 @@ impl VectorSum {
 
 /// The mean of a batch of vectors.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct VectorEstimate {
     /// Unbiased, coordinate by coordinate.
     pub mean: Vec<f64>,

@@ -10,13 +10,17 @@
 //! println!("between {} and {}", answer.lower().value(), answer.upper().value());
 //! # Ok::<(), shuffledp::Error>(())
 //! ```
+//!
+//! The feature `learning` (on by default) adds private training, and with it ndarray, flate2 and sha2. Without it
+//! (`default-features = false`) there are the accountant, the randomizers and the protocol.
 
 pub use shuffledp_accounting::*;
+#[cfg(feature = "learning")]
 pub use shuffledp_learning as learning;
 pub use shuffledp_protocol as protocol;
 pub use shuffledp_randomizers as randomizers;
 
 /// The README's program, run as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 pub struct Readme;

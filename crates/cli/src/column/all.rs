@@ -2,7 +2,7 @@
 //!
 //! A CSV file is read row by row and a Parquet file column by column, as they are stored: either way every cell is visited once.
 
-use super::in_parquet::parquet_names;
+use super::in_parquet;
 use super::{Asked, Column, Records, Source, quoted};
 use crate::failure::Failure;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl<'a> Columns<'a> {
         };
         let mut features = match column.open()? {
             Source::Csv(head, file) => Records::new(column, head, file)?.names,
-            Source::Parquet(file) => parquet_names(column, file)?,
+            Source::Parquet(file) => in_parquet::names(column, file)?,
         };
         features.remove(column.find(&features)?);
         let mut sorted: Vec<&String> = features.iter().collect();

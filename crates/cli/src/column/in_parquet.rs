@@ -28,7 +28,7 @@ enum Kind {
 
 /// One value of a Parquet column.
 #[derive(Clone, Copy)]
-pub(super) enum Value<'a> {
+enum Value<'a> {
     Bytes(&'a [u8]),
     Signed(i64),
     Unsigned(u64),
@@ -41,7 +41,7 @@ pub(super) enum Value<'a> {
 
 impl Value<'_> {
     /// Writes it in place of the text; writing to a string does not fail.
-    pub(super) fn write(self, text: &mut String) {
+    fn write(self, text: &mut String) {
         text.clear();
         let _ = match self {
             Value::Bytes(_) => Ok(()),
@@ -243,11 +243,11 @@ impl PageReader for Pages {
 }
 
 /// The names of all columns.
-pub(super) fn parquet_names(column: Column, file: File) -> Result<Vec<String>, Failure> {
+pub(super) fn names(column: Column, file: File) -> Result<Vec<String>, Failure> {
     let reader = quietly(|| SerializedFileReader::new(file));
     reader
         .map(|reader| named(&reader))
-        .map_err(|error| column.damaged(&error))
+        .map_err(|error| damaged(column, &error))
 }
 
 fn named(reader: &SerializedFileReader<File>) -> Vec<String> {
@@ -256,14 +256,76 @@ fn named(reader: &SerializedFileReader<File>) -> Vec<String> {
     fields.iter().map(|field| field.name().to_owned()).collect()
 }
 
+/// Reads a column as text: `each(row, text)`, rows from 1.
+pub(super) fn texts(
+    column: Column,
+    file: File,
+    each: &mut dyn FnMut(u64, &str) -> Result<(), Failure>,
+) -> Result<u64, Failure> {
+    let mut text = String::new();
+    read_parquet(column, file, false, |row, value| {
+        if let Value::Bytes(bytes) = value {
+            return each(row, column.utf8(row, bytes)?);
+        }
+        value.write(&mut text);
+        match value {
+            Value::Single(value) => column.finite(row, f64::from(value), &text)?,
+            Value::Real(value) => column.finite(row, value, &text)?,
+            _ => 0.0,
+        };
+        each(row, &text)
+    })
+}
+
+/// Reads a column as finite numbers: `each(row, number)`, rows from 1.
+pub(super) fn numbers(
+    column: Column,
+    file: File,
+    each: &mut dyn FnMut(u64, f64) -> Result<(), Failure>,
+) -> Result<u64, Failure> {
+    let mut text = String::new();
+    read_parquet(column, file, true, |row, value| {
+        let number = match value {
+            Value::Signed(value) => value as f64,
+            Value::Unsigned(value) => value as f64,
+            Value::Single(value) => f64::from(value),
+            Value::Real(value) => value,
+            Value::Truth(value) => f64::from(u8::from(value)),
+            // The nearest number to the exact decimal: a quotient would round twice.
+            Value::Decimal(..) | Value::Bytes(_) => {
+                value.write(&mut text);
+                text.parse().unwrap_or(f64::NAN)
+            }
+        };
+        if !number.is_finite() {
+            value.write(&mut text);
+        }
+        each(row, column.finite(row, number, &text)?)
+    })
+}
+
+/// The file is not what the library can read.
+fn damaged(column: Column, error: &ParquetError) -> Failure {
+    let text = error.to_string();
+    let words: Vec<&str> = text
+        .trim_start_matches("Parquet error: ")
+        .split_whitespace()
+        .collect();
+    let path = column.path.display();
+    column.fail(format!(
+        "{path} cannot be read as a Parquet file: {}",
+        words.join(" ")
+    ))
+}
+
 /// Reads a Parquet file; text will not do where it `must_be_numbers`.
-pub(super) fn read_parquet(
+fn read_parquet(
     column: Column,
     file: File,
     must_be_numbers: bool,
     mut each: impl FnMut(u64, Value) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
-    let damaged = |error| column.damaged(&error);
+    let damaged = |error| damaged(column, &error);
     let reader = quietly(|| SerializedFileReader::new(file)).map_err(damaged)?;
     column.find(&named(&reader))?;
     let schema = reader.metadata().file_metadata().schema_descr();
@@ -392,7 +454,7 @@ impl Chunk<'_> {
             values.clear();
             let (records, there, _) =
                 quietly(|| reader.read_records(AT_ONCE, Some(&mut levels), None, &mut values))
-                    .map_err(|error| self.column.damaged(&error))?;
+                    .map_err(|error| damaged(self.column, &error))?;
             if records == 0 {
                 return Ok(row - self.before);
             }

@@ -6,6 +6,8 @@ mod compare;
 pub(crate) mod curve;
 pub(crate) mod epsilon;
 pub(crate) mod rdp;
+#[cfg(all(feature = "train", feature = "plots"))]
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
+#[cfg(feature = "train")]
 pub(crate) mod train;

@@ -9,7 +9,7 @@ use crate::commands::epsilon::from_below;
 use crate::failure::Failure;
 use crate::number::{Count, Real};
 use crate::output::Format;
-use crate::plot::{Axis, Kind, Picture};
+use crate::plot::{Axis, BUILT, Kind, Picture};
 use crate::series::{Look, Series, Sheet};
 use clap::{Args, Parser, ValueEnum};
 use folder::Folder;
@@ -283,7 +283,10 @@ impl TrainArguments {
         };
         let outcome = run::run(&words, &setup, folder.as_mut(), &mut watch)?;
         if let Some(folder) = &folder {
-            folder.finish(&outcome, &picture(&outcome, &setup.about[0])?)?;
+            let picture = BUILT
+                .then(|| picture(&outcome, &setup.about[0]))
+                .transpose()?;
+            folder.finish(&outcome, picture.as_deref())?;
         }
         Ok(match self.format {
             Format::Table => {

@@ -9,6 +9,7 @@ use super::real::Real;
 
 /// Which function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Activation {
     /// max(x, 0).
     Relu,

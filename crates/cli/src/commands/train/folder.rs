@@ -210,9 +210,11 @@ impl Folder {
         self.write("checkpoint.json", checkpoint.as_bytes())
     }
 
-    /// What came out, and its picture.
-    pub(super) fn finish(&self, outcome: &Outcome, picture: &[u8]) -> Result<(), Failure> {
-        self.write("accuracy.svg", picture)?;
+    /// What came out, and its picture where one was drawn.
+    pub(super) fn finish(&self, outcome: &Outcome, picture: Option<&[u8]>) -> Result<(), Failure> {
+        if let Some(picture) = picture {
+            self.write("accuracy.svg", picture)?;
+        }
         let mut record = self.record()?;
         record.result = outcome.json();
         self.write_record(&record)?;

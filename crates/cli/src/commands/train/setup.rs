@@ -470,11 +470,13 @@ impl TrainWords {
         let rule = match recipe.rule {
             Rule::Momentum(beta) => format!("momentum {}", plain(beta)),
             Rule::Adam(..) => "Adam".to_owned(),
+            rule => format!("{rule:?}"),
         };
         let schedule = match recipe.schedule {
-            Schedule::Constant => "constant",
-            Schedule::Cosine => "falling along a cosine",
-            Schedule::Root => "falling as one over the root of the round",
+            Schedule::Constant => "constant".to_owned(),
+            Schedule::Cosine => "falling along a cosine".to_owned(),
+            Schedule::Root => "falling as one over the root of the round".to_owned(),
+            schedule => format!("{schedule:?}"),
         };
         let ball = recipe.radius.map_or(String::new(), |radius| {
             format!(", within {} of the start", plain(radius))
