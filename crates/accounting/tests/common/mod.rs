@@ -2,6 +2,17 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
+use std::env::{self, VarError};
+
+/// Whether the long enumerations are asked for, by `SHUFFLEDP_TESTS=all` (CONTRIBUTING.md). Another word is a
+/// mistake, and would run less than was meant.
+pub(crate) fn exhaustive() -> bool {
+    match env::var("SHUFFLEDP_TESTS") {
+        Err(VarError::NotPresent) => false,
+        Ok(word) if word == "all" => true,
+        other => panic!("SHUFFLEDP_TESTS is {other:?}: its one word is `all`"),
+    }
+}
 
 /// A row-stochastic matrix, as a test sees it.
 pub(crate) type Matrix = Vec<Vec<f64>>;
