@@ -108,6 +108,7 @@ const LISTS: &[&[Entry]] = &[
     mechanism::ORACLES,
     mechanism::MATRIX,
     mechanism::SCALARS,
+    mechanism::SQUARE_WAVE,
     mechanism::SOME_LDP,
     mechanism::GAUSSIAN,
     mechanism::DISCRETE_GAUSSIAN,

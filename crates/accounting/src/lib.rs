@@ -59,7 +59,9 @@ pub use digits::{grouped, plain, rounded, rounded_to};
 pub use divergence::Divergence;
 pub use error::{Error, Parameter};
 pub use local::{Categories, Domain, LocalDelta, LocalEpsilon, RatioSummary, Sigma};
-pub use mechanism::{DiscreteGaussian, Local, Mechanism, Oracle, OracleKind, ScalarKind};
+pub use mechanism::{
+    DiscreteGaussian, Local, Mechanism, Oracle, OracleKind, ScalarKind, SquareWave,
+};
 pub use participation::{Participation, Rate};
 pub use plan::Plan;
 pub use relation::Relation;

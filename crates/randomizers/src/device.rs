@@ -13,8 +13,8 @@ use crate::randomizer::Randomizer;
 use crate::vector::{VectorEstimate, VectorSum};
 use crate::{
     discrete_gaussian, discrete_laplace, duchi, gaussian, gaussian_vector, hadamard, hybrid,
-    kary_response, laplace_vector, local_hashing, piecewise, priv_unit, r_1, r_2, r_inf, subset,
-    unary,
+    kary_response, laplace_vector, local_hashing, piecewise, priv_unit, r_1, r_2, r_inf,
+    square_wave, subset, unary,
 };
 use shuffledp_accounting::{Domain, Mechanism, RandomizerSpec, names};
 
@@ -35,6 +35,7 @@ const DEVICES: &[(&str, Maker)] = &[
     ("duchi", duchi::device),
     ("piecewise", piecewise::device),
     ("hybrid", hybrid::device),
+    ("square-wave", square_wave::device),
     ("gaussian", gaussian),
     ("discrete-gaussian", discrete_gaussian::device),
     ("r-inf", r_inf::device),

@@ -6,8 +6,8 @@ use shuffledp_accounting::{Channel, Delta, Local, Mechanism, Round, account};
 use shuffledp_randomizers::{
     Counts, DiscreteGaussian, DiscreteLaplace, Duchi, Error, Estimate, Gaussian, GaussianVector,
     HadamardResponse, Hierarchy, Hybrid, KaryResponse, LaplaceVector, LocalHashing, Piecewise,
-    Prefixes, PrivUnit, R1, R2, RInf, Random, Randomizer, Simulated, SubsetSelection, Sum,
-    UnaryEncoding, VectorEstimate, VectorSum,
+    Prefixes, PrivUnit, R1, R2, RInf, Random, Randomizer, Simulated, SquareWave, SubsetSelection,
+    Sum, UnaryEncoding, VectorEstimate, VectorSum,
 };
 use std::collections::HashMap;
 
@@ -500,6 +500,35 @@ fn piecewise() {
     let randomizer = Piecewise::new(1.0).unwrap();
     wire_is_strict(&randomizer, &-0.1, &[]);
     golden(&randomizer, &[&0.0, &0.5, &1.0], "08c9b8 c5e581 a6cef7");
+}
+
+#[test]
+fn square_wave() {
+    for epsilon0 in [0.0005, 0.5, 1.0, 4.0] {
+        let randomizer = SquareWave::new(epsilon0.max(1e-3)).unwrap();
+        // Every report of the two ends and the middle: the law by name is that of the listed probabilities.
+        let rows = law(&randomizer, &[&0.0, &1.0, &0.5], &[]);
+        priced_alike(randomizer.mechanism(), rows);
+        means_are_unbiased(&randomizer, &[0.0, 0.3, 1.0], 83);
+    }
+    // No pair of values is worse than the two ends.
+    let randomizer = SquareWave::new(1.0).unwrap();
+    let values: [f64; 7] = [0.0, 0.1, 0.2501, 0.5, 0.6, 0.9, 1.0];
+    let values: Vec<&f64> = values.iter().collect();
+    let all = Mechanism::matrix(Channel::new(law(&randomizer, &values, &[])).unwrap());
+    let upper = |mechanism: Mechanism| {
+        let round = Round::new(mechanism, 50).unwrap();
+        account(&round)
+            .unwrap()
+            .epsilon(1e-4)
+            .unwrap()
+            .upper()
+            .value()
+    };
+    let (ends, any) = (upper(randomizer.mechanism().clone()), upper(all));
+    assert!((any / ends - 1.0).abs() < 1e-5, "{any} {ends}");
+    wire_is_strict(&randomizer, &1.1, &[]);
+    golden(&randomizer, &[&0.0, &0.5, &1.0], "");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod random_allocation;
 mod ratio;
 mod response;
 mod scalar;
+mod square_wave;
 
 use any_ldp::AnyLdp;
 use approximate_ldp::ApproximateLdp;
@@ -26,6 +27,7 @@ use ratio::Ratio;
 use response::Response;
 use scalar::Scalar;
 pub use scalar::ScalarKind;
+pub use square_wave::SquareWave;
 
 pub(crate) use any_ldp::{ENTRIES as ANY_LDP, SOME_ENTRIES as SOME_LDP};
 pub(crate) use approximate_ldp::ENTRIES as APPROXIMATE_LDP;
@@ -37,6 +39,7 @@ pub(crate) use random_allocation::ENTRIES as RANDOM_ALLOCATION;
 pub(crate) use ratio::ENTRIES as RATIO;
 pub(crate) use response::{BIT_ENTRIES as ONE_BIT_VECTORS, ENTRIES as RESPONSES};
 pub(crate) use scalar::ENTRIES as SCALARS;
+pub(crate) use square_wave::ENTRIES as SQUARE_WAVE;
 
 use crate::atoms::Atoms;
 use crate::cells::Fineness;
@@ -158,6 +161,8 @@ enum Kind {
     ApproximateLdp(ApproximateLdp),
     /// A randomizer of one number.
     Scalar(Scalar),
+    /// The square wave mechanism.
+    SquareWave(SquareWave),
     /// Gaussian noise.
     Gaussian(Gaussian),
     /// Of n steps of the Gaussian mechanism one, chosen at random, sees the record: not a shuffle, but the same
@@ -176,6 +181,7 @@ impl Kind {
             Self::Oracle(family) => family,
             Self::ApproximateLdp(family) => family,
             Self::Scalar(family) => family,
+            Self::SquareWave(family) => family,
             Self::Gaussian(family) => family,
             Self::RandomAllocation(family) => family,
         }
@@ -361,6 +367,12 @@ impl Mechanism {
 impl From<Oracle> for Mechanism {
     fn from(oracle: Oracle) -> Self {
         Self(Kind::Oracle(oracle))
+    }
+}
+
+impl From<SquareWave> for Mechanism {
+    fn from(wave: SquareWave) -> Self {
+        Self(Kind::SquareWave(wave))
     }
 }
 
