@@ -10,7 +10,7 @@
 //! knowledge of the colluders, and is m of n.
 
 use crate::atoms::Atoms;
-use crate::bound::Side;
+use crate::bound::{Side, Standing};
 use crate::cells::Fineness;
 use crate::error::Error;
 use crate::mechanism::{Adversary, Local};
@@ -62,6 +62,15 @@ impl Priced {
     /// Whether only an approximate local guarantee dominates it: then there is no dominating law.
     pub(crate) fn is_approximate(&self) -> bool {
         self.dominating.is_empty()
+    }
+
+    /// How sure an upper bound by this method is. The optimal composition of an (ε₀, δ₀) guarantee without a shuffler
+    /// subtracts two tails in ordinary floating point; everything else bounds its errors.
+    pub(crate) fn standing(&self, way: &str) -> Standing {
+        match self.round.mechanism().local() {
+            Local::Approximate(..) if way == "local" => Standing::Proved,
+            _ => Standing::Certified,
+        }
     }
 
     /// Whether the adversaries are instances of this very round.
@@ -144,10 +153,9 @@ pub(crate) fn dominating_profiles(
     }
     // The most promising first: once one is solved, the others mostly need a single evaluation to be ruled out.
     dominating.sort_by(|a, b| b.loss_deviation().total_cmp(&a.loss_deviation()));
-    let name = if round.is_adaptive_within_round() {
-        "ldp-adaptive"
-    } else {
-        round.mechanism().name()
+    let name = match round.mechanism().local() {
+        Local::Pure(_) if round.is_adaptive_within_round() => "ldp-adaptive",
+        _ => round.mechanism().name(),
     };
     Ok((dominating, name))
 }

@@ -246,7 +246,8 @@ impl Account {
             parts.join(by)
         };
         let certified = Standing::Certified;
-        let method = format!("{}/{}", other.unwrap_or("pld"), join(names, "+"));
+        let way = other.unwrap_or("pld");
+        let method = format!("{way}/{}", join(names, "+"));
         let lower = match &best {
             None => Bound::none(lower, certified),
             Some(_) => {
@@ -256,7 +257,11 @@ impl Account {
                 Bound::lower(lower, certified, method, join(words, "; "))
             }
         };
-        let upper = Bound::upper(upper, certified, method);
+        let mut standings = self.rounds.iter().map(|(round, _)| round.standing(way));
+        let standing = standings
+            .find(|standing| *standing == Standing::Proved)
+            .unwrap_or(certified);
+        let upper = Bound::upper(upper, standing, method);
         Answer::new(self.relation(), upper, lower, numerics)
     }
 }

@@ -98,7 +98,7 @@ impl Priced {
         let method = format!("{way}/{}", self.dominating_name);
         Answer::new(
             self.round.relation(),
-            Bound::upper(upper, certified, method),
+            Bound::upper(upper, self.standing(way), method),
             match best {
                 Some(best) => {
                     let method = format!("profile/{}", best.name);

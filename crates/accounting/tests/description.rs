@@ -222,3 +222,39 @@ fn domains_of_noise_say_what_a_person_holds() {
         assert!(spec.phrase().contains("vectors"), "{}", spec.phrase());
     }
 }
+
+/// The probability that an output supports all of a thousand values is below what a double holds: it was refused.
+#[test]
+fn a_thousand_categories_have_an_answer_at_every_epsilon0() {
+    use shuffledp_accounting::OracleKind;
+    for kind in [
+        OracleKind::SymmetricUnary,
+        OracleKind::OptimizedUnary,
+        OracleKind::LocalHashing,
+    ] {
+        for k in [900, 997, 1000, 1074, 5000] {
+            for epsilon0 in [0.001, 0.1, 1.0] {
+                let mechanism = Mechanism::oracle(kind, k, epsilon0).unwrap();
+                let round = Round::new(mechanism, 1_000_000).unwrap();
+                let answer = account(&round).unwrap().epsilon(1e-8).unwrap();
+                assert!(
+                    answer.upper().value() <= epsilon0,
+                    "{kind:?} {k} {epsilon0}"
+                );
+            }
+        }
+    }
+}
+
+/// Without a shuffler an (ε₀, δ₀) guarantee is composed by a difference of two tails: proved, not certified.
+#[test]
+fn a_difference_of_tails_is_not_called_certified() {
+    use shuffledp_accounting::Standing;
+    let round = Round::new(Mechanism::approximate_ldp(1.5e-12, 3.4e-13).unwrap(), 2).unwrap();
+    for times in [1, 3] {
+        let account = account(&Plan::new(round.clone(), times).unwrap()).unwrap();
+        let answer = account.delta(0.0).unwrap();
+        assert_eq!(answer.upper().method(), "local/approx-ldp");
+        assert_eq!(answer.upper().standing(), Standing::Proved);
+    }
+}

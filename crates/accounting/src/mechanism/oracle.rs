@@ -434,6 +434,9 @@ impl Oracle {
     }
 }
 
+/// Kinds of outputs with a smaller probability are not kept apart: weights of atoms must stay above 1e-300.
+const RAREST: f64 = 1e-250;
+
 fn kind(base: f64, supports: [bool; 3], all: bool) -> Kind {
     Kind {
         base: base.max(0.0),
@@ -464,8 +467,10 @@ fn independent(q: f64, k: f64, looked: usize) -> Vec<Kind> {
             .product();
         let flags = [supports(0), supports(1), supports(2)];
         if looked == 2 && code == 3 {
-            // Whether all the others are supported as well.
+            // Whether all the others are supported as well. Where that is too rare for a double, such outputs are
+            // counted among the rest: a smaller blanket is a valid blanket, and datasets do not tell them apart.
             let everything = base * q.powf(k - 2.0);
+            let everything = if everything < RAREST { 0.0 } else { everything };
             kinds.push(kind(everything, [true; 3], true));
             kinds.push(kind(base - everything, [true, true, false], false));
         } else {
