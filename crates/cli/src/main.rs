@@ -1,5 +1,6 @@
 //! The `shuffledp` command: arguments in, reports out. Every number comes from the library.
 
+mod choice;
 mod column;
 mod commands;
 mod failure;

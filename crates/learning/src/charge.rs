@@ -8,8 +8,11 @@
 //! ```
 
 use crate::error::Error;
-use shuffledp_accounting::{Accountant, Answer, Delta, Epsilon, Round, unshuffled};
+use shuffledp_accounting::{Accountant, Answer, Delta, Epsilon, Round, plain, unshuffled};
 use shuffledp_numerics::search::try_bisect_integers_from_below;
+
+/// The smallest δ that the accountant answers for.
+const SMALLEST_DELTA: f64 = 1e-300;
 
 /// What one round is charged as.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +45,21 @@ impl Charge {
             Self::Local(round) => Some(unshuffled(round.mechanism(), spent.rounds(), delta)?),
             Self::Nothing => None,
         })
+    }
+
+    /// Refuses a δ, or a kind of round, that has no price.
+    pub(crate) fn check(&self, delta: Delta) -> Result<(), Error> {
+        match self {
+            Self::Shuffled(_) if !(SMALLEST_DELTA..1.0).contains(&delta.value()) => {
+                let value = plain(delta.value());
+                Err(Error::parameter("delta", value, "[1e-300, 1)"))
+            }
+            Self::Local(round) => {
+                unshuffled(round.mechanism(), 1, delta)?;
+                Ok(())
+            }
+            Self::Shuffled(_) | Self::Nothing => Ok(()),
+        }
     }
 
     /// Whether more such rounds would take the ε above a budget.

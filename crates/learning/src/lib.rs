@@ -36,6 +36,7 @@ mod gradients;
 mod models;
 mod optimizer;
 mod plain;
+pub mod run;
 mod shuffled_sgd;
 mod training;
 mod uniform;
