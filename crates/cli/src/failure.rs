@@ -6,6 +6,7 @@ use crate::question::flag;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde::Serialize;
 use shuffledp::Error;
+use shuffledp::protocol::audit::AuditError;
 use std::error::Error as _;
 use std::process::ExitCode;
 
@@ -229,12 +230,11 @@ impl From<shuffledp::learning::Error> for Failure {
     }
 }
 
-impl From<shuffledp::protocol::audit::Error> for Failure {
-    fn from(error: shuffledp::protocol::audit::Error) -> Self {
-        use shuffledp::protocol::audit::Error;
+impl From<AuditError> for Failure {
+    fn from(error: AuditError) -> Self {
         match error {
-            Error::Randomizer(error) => error.into(),
-            Error::Attendance(error) => Self::flag("--check-in", error.to_string()),
+            AuditError::Randomizer(error) => error.into(),
+            AuditError::Attendance(error) => Self::flag("--check-in", error.to_string()),
             error => Self::incomplete(error.to_string()),
         }
     }

@@ -158,10 +158,10 @@ pub enum Error {
     Accounting(#[from] shuffledp_accounting::Error),
     /// The shuffler failed.
     #[error(transparent)]
-    Shuffler(#[from] shuffledp_protocol::Error),
-    /// Nobody can be called.
+    Shuffle(#[from] shuffledp_protocol::ShuffleError),
+    /// The users cannot be called.
     #[error(transparent)]
-    Attendance(#[from] shuffledp_protocol::Unattended),
+    Attendance(#[from] shuffledp_protocol::AttendanceError),
     /// A round that is not the one that runs: another mechanism, or other people.
     #[error("the round that is charged is not the one that runs")]
     OtherRound,

@@ -4,8 +4,10 @@
 
 use shuffledp_accounting::{Delta, Mechanism, Participation, Rate, Round, account};
 use shuffledp_protocol::Confidence;
-use shuffledp_protocol::audit::{Evidence, Finding, Pair, Setting, Shuffle, audit, shuffled};
-use shuffledp_protocol::shuffler::Error;
+use shuffledp_protocol::ShuffleError;
+use shuffledp_protocol::audit::{
+    Evidence, Finding, Pair, Setting, Shuffle, audit, leaking, shuffled, unshuffled,
+};
 use shuffledp_randomizers::{
     DiscreteLaplace, Duchi, Gaussian, HadamardResponse, Hierarchy, Hybrid, KaryResponse,
     LocalHashing, Piecewise, Prefixes, PrivUnit, R1, R2, RInf, Randomizer, Simulated,
@@ -119,33 +121,13 @@ fn stays_below_the_upper_bound() {
     assert!(found.epsilon > 0.5 * lower && found.epsilon <= upper);
 }
 
-fn unshuffled(
-    reports: &[u8],
-    length: usize,
-    _: &mut Simulated,
-    each: &mut dyn FnMut(&[u8]),
-) -> Result<(), Error> {
-    reports.chunks_exact(length).for_each(each);
-    Ok(())
-}
-
-fn leaking_the_first(
-    reports: &[u8],
-    length: usize,
-    random: &mut Simulated,
-    each: &mut dyn FnMut(&[u8]),
-) -> Result<(), Error> {
-    each(&reports[..length]);
-    shuffled(&reports[length..], length, random, each)
-}
-
 /// Always swaps the ends: the last report comes out first.
 fn leaking_the_last(
     reports: &[u8],
     length: usize,
     random: &mut Simulated,
     each: &mut dyn FnMut(&[u8]),
-) -> Result<(), Error> {
+) -> Result<(), ShuffleError> {
     let last = reports.len() - length;
     each(&reports[last..]);
     shuffled(&reports[..last], length, random, each)
@@ -159,7 +141,7 @@ fn finds_a_shuffler_that_does_not_forget() {
         let (_, upper) = bracket(randomizer.mechanism(), &setting);
         for (shuffle, position) in [
             (unshuffled as Shuffle, None),
-            (leaking_the_first, Some(0)),
+            (leaking, Some(0)),
             (leaking_the_last, Some(0)),
         ] {
             let finding = attack(&randomizer, k, &setting, shuffle);

@@ -207,6 +207,9 @@ impl TrainArguments {
                     text += &format!(
                         "\nIf it is interrupted, go on with: shuffledp train --resume {path}"
                     );
+                    if setup.spec().seed.is_none() {
+                        text += "\nUntil it is over, the file key in that folder is as secret as the data.";
+                    }
                 }
                 say(&format!("{text}\n\n{HEADER}"))
             }
