@@ -1,9 +1,9 @@
-//! What a round costs, by whom people have to trust.
+//! The price of a round, by whom users have to trust.
 //!
 //! ```text
-//! shuffled   what the analyzer sees of a shuffled round                                   the accountant's price
-//! local      who sent what is seen, and one person may be called every time:
-//!            T rounds of the local guarantee                                              [`unshuffled`]
+//! shuffled   the analyzer sees a shuffled batch                                the accountant's price
+//! local      the analyzer sees who sent each report, and one user may be
+//!            called every time: T rounds of the local guarantee                [`unshuffled`]
 //! nothing    training without protection
 //! ```
 
@@ -14,12 +14,12 @@ use shuffledp_numerics::search::try_bisect_integers_from_below;
 /// The smallest δ that the accountant answers for.
 const SMALLEST_DELTA: f64 = 1e-300;
 
-/// What one round is charged as.
+/// The charge for one round.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Charge {
     /// A shuffled round, or one pass of central training.
     Shuffled(Round),
-    /// The same round with nobody to shuffle it.
+    /// The same round without a shuffler.
     Local(Round),
     /// Nothing: nobody is protected.
     Nothing,

@@ -1,5 +1,6 @@
-//! Learning from a crowd. A user who takes part computes the gradient of their own example, clips and randomizes it;
-//! the shuffler permutes the reports; the analyzer, who sees nothing else, averages them and steps.
+//! Learning from a crowd. A user who takes part computes the gradient of their own example, clips and
+//! randomizes it; the shuffler permutes the reports; the analyzer, who sees nothing else, averages them and
+//! steps.
 //!
 //! ```text
 //! CLDP-SGD (Girgis et al. 2021)   m of n take part; g_i = clip(∇L(θ; x_i), C); report R(g_i);
@@ -31,12 +32,12 @@ const SLAB: usize = 1 << 26;
 pub enum Way {
     /// On the wire, through the shuffler, and read by the analyzer.
     Shuffled,
-    /// Added where they are drawn; the noise of a sum is drawn as a sum where its law is known. A sum does not depend
-    /// on the order of its terms: its law is the same.
+    /// Added where they are drawn; the noise of a sum is drawn as a sum where its law is known. A sum does
+    /// not depend on the order of its terms: its law is the same.
     Fast,
 }
 
-/// A crowd, what its devices run, and what a round of it is charged as.
+/// A crowd, the randomizer of its devices, and the charge for a round.
 #[derive(Debug)]
 pub struct ShuffledSgd<'a, R> {
     gradients: Gradients<'a>,
@@ -76,8 +77,8 @@ where
         })
     }
 
-    /// The sum of all reports at these parameters, and how many gradients were refused. `draws` gives the generators: 0
-    /// for attendance, 1 for the shuffler, from 2 for devices.
+    /// The sum of all reports at these parameters, and how many gradients were refused. `draws` gives the
+    /// generators: 0 for attendance, 1 for the shuffler, from 2 for devices.
     fn gather(&self, parameters: &[f32], draws: Draws) -> Result<(VectorSum, u64), Error> {
         let users = self.round.users();
         let attendance = Attendance::new(self.round.participation(), users, 0.0)?;

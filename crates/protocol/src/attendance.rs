@@ -1,12 +1,13 @@
-//! Who sends a report: everybody, a sample of fixed size, or each by a coin of their own; and whose report is lost.
+//! Who sends a report: everybody, a sample of fixed size, or each by a coin of their own; and whose report is
+//! lost.
 //!
-//! A sample is chosen in one pass over the users: of `left` users still in line, `wanted` are still to be chosen, so
-//! the next one is with probability wanted/left, exactly (Knuth's algorithm S). A check-in coin comes up heads with
-//! probability at most the rate.
+//! A sample is chosen in one pass over the users: of `left` users still in line, `wanted` are still to be
+//! chosen, so the next one is with probability wanted/left, exactly (Knuth's algorithm S). A check-in coin
+//! comes up heads with probability at most the rate.
 //!
-//! A report is lost after its user was chosen, by a coin that is independent of everybody's value. The reports that
-//! arrive are then computed from the reports that would have arrived, so the price of the round without dropouts
-//! holds. Where the network chooses whose report is lost, it does not.
+//! A report is lost after its user was chosen, by a coin that is independent of everybody's value. The
+//! reports that arrive are then computed from the reports that would have arrived, so the price of the round
+//! without dropouts holds. Where the network chooses whose report is lost, it does not.
 
 use shuffledp_accounting::Participation;
 use shuffledp_randomizers::{Coin, Random, below};

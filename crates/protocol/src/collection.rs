@@ -1,7 +1,8 @@
-//! A collection: the values of many users, randomized on their devices, shuffled, and added up by an analyzer.
+//! A collection: the values of many users, randomized on their devices, shuffled, and added up by an
+//! analyzer.
 //!
-//! Devices randomize in parallel, each chunk of them with a generator of its own, so a simulation does not depend on
-//! the number of cores. The analyzer is given the shuffled reports and nothing else.
+//! Devices randomize in parallel, each chunk of them with a generator of its own, so a simulation does not
+//! depend on the number of cores. The analyzer is given the shuffled reports and nothing else.
 
 use crate::analyzer::Analyzer;
 use crate::attendance::Attendance;
@@ -13,7 +14,8 @@ use std::borrow::Borrow;
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 
-/// The most users who share a generator: large enough that making a generator costs nothing beside their reports.
+/// The most users who share a generator: large enough that making a generator costs nothing beside their
+/// reports.
 const CHUNK: u64 = 1 << 14;
 /// The most bytes of reports of one chunk: a limit on memory where reports are long.
 const BYTES: u64 = 1 << 22;
@@ -66,11 +68,11 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// The i-th user holds `value(i)`. Those who take part randomize their values and send the reports, the shuffler
-    /// permutes them, and the analyzer adds them up.
+    /// The i-th user holds `value(i)`. Those who take part randomize their values and send the reports, the
+    /// shuffler permutes them, and the analyzer adds them up.
     ///
-    /// `random` gives the generators: streams 0 and 1 are for attendance and shuffler, the rest for devices. Beyond the
-    /// memory, reports go where `open` says. `sent` is told of users who are done.
+    /// `random` gives the generators: streams 0 and 1 are for attendance and shuffler, the rest for devices.
+    /// Beyond the memory, reports go where `open` says. `sent` is told of users who are done.
     pub fn run<R, V, G, F>(
         self,
         randomizer: &R,

@@ -1,8 +1,8 @@
-//! The protocol without its wires: who takes part, what a shuffler does with a batch, what an analyzer reads from it,
-//! and an attack on all of it.
+//! The protocol without its wires: who takes part, what a shuffler does with a batch, what an analyzer reads
+//! from it, and an attack on all of it.
 //!
-//! Nothing here opens a file or a socket; a [`Shuffler`] that runs out of memory asks its owner for a place to put
-//! reports.
+//! Nothing here opens a file or a socket; a [`Shuffler`] that runs out of memory asks its owner for a place
+//! to put reports.
 
 mod analyzer;
 mod attendance;

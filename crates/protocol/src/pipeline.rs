@@ -8,8 +8,8 @@
 //! read          the caller is given the reports in that order, and nothing else
 //! ```
 //!
-//! A collection, an audit and a round of private learning all run this loop ([`run_round`]). They differ in the values,
-//! in where randomness comes from, and in what reads the batch.
+//! A collection, an audit and a round of private learning all run this loop ([`run_round`]). They differ in
+//! the values, in where randomness comes from, and in what reads the batch.
 
 use crate::attendance::Attendance;
 use crate::shuffler::{ShuffleError, Shuffler};

@@ -1,13 +1,14 @@
 //! A batch of equally long reports, in a uniformly random order.
 //!
-//! In memory: Fisher and Yates's permutation, every swap drawn without bias. Beyond a limit of memory: each report goes
-//! into one of 256 buckets, drawn at random; at the end the buckets are permuted in memory one after the other and
-//! given out in turn. That is a sort by independent random keys, of which the bucket is the first byte: every order is
-//! equally likely, whatever the order of arrival. (Buckets by sender, or of equal sizes, would not be.)
+//! In memory: Fisher and Yates's permutation, every swap drawn without bias. Beyond a limit of memory: each
+//! report goes into one of 256 buckets, drawn at random; at the end the buckets are permuted in memory one
+//! after the other and given out in turn. That is a sort by independent random keys, of which the bucket is
+//! the first byte: every order is equally likely, whatever the order of arrival. (Buckets by sender, or of
+//! equal sizes, would not be.)
 //!
-//! A bucket on disk is in the order of arrival, so it is encrypted with ChaCha20 under keys that never leave memory:
-//! when the shuffler is gone, so is the order. A key of 256 bits reaches only some of the n! orders of a large batch;
-//! the security of the cipher is the assumption that nobody can tell.
+//! A bucket on disk is in the order of arrival, so it is encrypted with ChaCha20 under keys that never leave
+//! memory: when the shuffler is gone, so is the order. A key of 256 bits reaches only some of the n! orders
+//! of a large batch; the security of the cipher is the assumption that nobody can tell.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -33,7 +34,8 @@ pub enum ShuffleError {
     },
     /// Reports must have bytes, and memory must hold some of them.
     #[error(
-        "reports of {length} bytes within {memory} bytes of memory: at least one byte, and room for {BUCKETS} reports"
+        "reports of {length} bytes within {memory} bytes of memory: at least one byte, and room for {BUCKETS} \
+         reports"
     )]
     Shape {
         /// Bytes of a report.
@@ -174,8 +176,8 @@ where
     F: Read + Write + Seek,
     O: FnMut() -> io::Result<F>,
 {
-    /// For reports of `length` bytes. Beyond `memory` bytes they go to places that `open` gives, such as temporary
-    /// files.
+    /// For reports of `length` bytes. Beyond `memory` bytes they go to places that `open` gives, such as
+    /// temporary files.
     pub fn new(length: usize, memory: usize, random: R, open: O) -> Result<Self, ShuffleError> {
         if length == 0 || memory / length < BUCKETS {
             return Err(ShuffleError::Shape { length, memory });

@@ -1,4 +1,5 @@
-//! The attack comes close to what theory says is there, never beyond what it says is not, and finds what is broken.
+//! The attack comes close to what theory says is there, never beyond what it says is not, and finds what is
+//! broken.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -73,7 +74,8 @@ fn comes_within_a_quarter_of_what_is_there() {
     }
 }
 
-/// An attack that always "found" something would go past the bound by luck: at 95 % once in twenty, were it exactly at it. Here it stays below, with any participation, and over rounds.
+/// An attack that always "found" something would go past the bound by luck: at 95 % once in twenty, were it
+/// exactly at it. Here it stays below, with any participation, and over rounds.
 #[test]
 fn stays_below_the_upper_bound() {
     let kary = KaryResponse::new(4, 2.0).unwrap();

@@ -1,4 +1,5 @@
-//! Every order is equally likely, in memory and beyond it, and nothing of the order of arrival is left behind.
+//! Every order is equally likely, in memory and beyond it, and nothing of the order of arrival is left
+//! behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -25,7 +25,8 @@ pub struct Coin {
 }
 
 impl Coin {
-    /// Heads against tails at odds not above `heads` to `tails`, both positive and known to a few units in the last place; the rarer side is exact to 1e-14 of itself.
+    /// Heads against tails at odds not above `heads` to `tails`, both positive and known to a few units in
+    /// the last place; the rarer side is exact to 1e-14 of itself.
     pub fn at_most(heads: f64, tails: f64) -> Self {
         let whole = 2f64.powi(64);
         let threshold = if heads <= tails {
@@ -62,7 +63,8 @@ impl Coin {
     }
 }
 
-/// Heads with probability `value` in [0, 1], to the last of 64 bits: for rounding a value up or down, where nothing depends on the last bit.
+/// Heads with probability `value` in [0, 1], to the last of 64 bits: for rounding a value up or down, where
+/// nothing depends on the last bit.
 pub(crate) fn round_up<R: Random + ?Sized>(value: f64, random: &mut R) -> bool {
     value >= 1.0 || random.word() < (value * 2f64.powi(64)) as u64
 }

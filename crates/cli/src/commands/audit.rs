@@ -21,7 +21,8 @@ use std::borrow::Borrow;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-/// Reports of one dataset, where nobody says how many runs: some twenty seconds, of categories and of the rest.
+/// Reports of one dataset, where nobody says how many runs: some twenty seconds, of categories and of the
+/// rest.
 const REPORTS: [u64; 2] = [150_000_000, 25_000_000];
 /// Users of an audit: each run is all of them.
 const MOST_USERS: u64 = 10_000_000;
@@ -72,7 +73,8 @@ pub(crate) struct AuditArguments {
         help_heading = "Attack"
     )]
     others: Option<String>,
-    /// Runs of each dataset [default: what makes 1.5e8 reports, 2.5e7 of numbers and vectors, from 1000 to 1.5e6]
+    /// Runs of each dataset [default: what makes 1.5e8 reports, 2.5e7 of numbers and vectors, from 1000 to
+    /// 1.5e6]
     #[arg(long, value_name = "N", help_heading = "Attack")]
     trials: Option<Count>,
     /// Confidence of the finding, in [0.5, 1)
@@ -461,7 +463,8 @@ impl Found {
             ("second", "first")
         };
         format!(
-            "{}, sending {sends}; {looked} speaks for the {likelier} value by a factor of {:.4} or more\nin {} of {} runs with it, and in {} of as many with the {other} (seed {}).",
+            "{}, sending {sends}; {looked} speaks for the {likelier} value by a factor of {:.4} or more\n\
+             in {} of {} runs with it, and in {} of as many with the {other} (seed {}).",
             self.pair,
             finding.threshold,
             grouped(finding.seen.0),

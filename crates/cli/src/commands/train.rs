@@ -1,4 +1,5 @@
-//! `shuffledp train`: private learning on examples that stay with their owners, with the budget as it is spent.
+//! `shuffledp train`: private learning on examples that stay with their owners, with the budget as it is
+//! spent.
 //!
 //! Flags become a [`RunSpec`]; the library runs it; this module prints its events and its outcome.
 
@@ -26,7 +27,8 @@ use std::path::PathBuf;
 /// The flags that describe a run.
 #[derive(Args, Debug)]
 struct TrainFlags {
-    /// A folder with MNIST's, Fashion-MNIST's or CIFAR-10's files, or a CSV or Parquet table: one example a user
+    /// A folder with MNIST's, Fashion-MNIST's or CIFAR-10's files, or a CSV or Parquet table: one example a
+    /// user
     #[arg(long, value_name = "PATH", help_heading = "Data")]
     data: Option<PathBuf>,
     /// Learn from a synthetic set, made here
@@ -35,7 +37,8 @@ struct TrainFlags {
     /// The column of a table to be learnt; every other column is a number
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     label: Option<String>,
-    /// Where the numbers of a table lie, known beforehand: lo..hi, or name=lo..hi for one column [default: 0..1]
+    /// Where the numbers of a table lie, known beforehand: lo..hi, or name=lo..hi for one column [default:
+    /// 0..1]
     #[arg(long, value_name = "RANGE", help_heading = "Data")]
     range: Vec<String>,
     /// The classes of a table, known beforehand, between commas
@@ -109,7 +112,8 @@ struct TrainFlags {
     /// Add reports where they are drawn instead of shuffling them: the sum has the same law
     #[arg(long, help_heading = "Mechanism")]
     fast: bool,
-    /// Rounds; epochs for blocks and central [default: 100, or as many as --target-epsilon allows, at most 10,000]
+    /// Rounds; epochs for blocks and central [default: 100, or as many as --target-epsilon allows, at most
+    /// 10,000]
     #[arg(long, value_name = "T", help_heading = "Learning")]
     rounds: Option<Count>,
     /// Learning rate of the first round [default: 0.1]
@@ -151,7 +155,8 @@ struct TrainFlags {
     /// Rounds between two looks at accuracy and epsilon [default: a twentieth of all]
     #[arg(long, value_name = "K", help_heading = "Output")]
     every: Option<Count>,
-    /// Simulate: the same seed gives the same run, and protects nobody [default: the operating system's randomness]
+    /// Simulate: the same seed gives the same run, and protects nobody [default: the operating system's
+    /// randomness]
     #[arg(long, value_name = "S", help_heading = "Output")]
     seed: Option<Count>,
 }
@@ -251,7 +256,8 @@ struct Line {
     flags: TrainFlags,
 }
 
-/// The run that the flags behind `shuffledp train` describe, separated by spaces; its data may still be missing.
+/// The run that the flags behind `shuffledp train` describe, separated by spaces; its data may still be
+/// missing.
 pub(crate) fn parsed(line: &str) -> Result<RunSpec, Failure> {
     Line::try_parse_from(line.split_whitespace())?.flags.spec()
 }
@@ -459,7 +465,8 @@ fn summary(outcome: &Outcome, setup: &Setup) -> Vec<String> {
         let delta = plain(setup.delta().value());
         lines.push(match (&outcome.spent, last.price) {
             (Some(spent), _) => format!(
-                "Privacy: all rounds together are ({}, {delta})-differentially private when {}\n({}, {}).\nLower: {}.",
+                "Privacy: all rounds together are ({}, {delta})-differentially private when {}\n\
+                 ({}, {}).\nLower: {}.",
                 spent.upper(),
                 outcome.unit.change(spent.relation()),
                 spent.upper().standing(),
@@ -475,8 +482,8 @@ fn summary(outcome: &Outcome, setup: &Setup) -> Vec<String> {
     match outcome.refused() {
         0 => {}
         some => lines.push(format!(
-            "{} gradients were not finite and refused; zero vectors were sent in their place. How many there were is \
-             not protected.",
+            "{} gradients were not finite and refused; zero vectors were sent in their place. \
+             How many there were is not protected.",
             grouped(some)
         )),
     }

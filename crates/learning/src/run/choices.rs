@@ -1,7 +1,7 @@
 //! The choices that a run is described by, each a name with a meaning.
 //!
-//! A program that asks a person (flags, a form) takes the names and the meanings from [`Choice::LIST`]; JSON uses
-//! the same names.
+//! A program that asks a person (flags, a form) takes the names and the meanings from [`Choice::LIST`]; JSON
+//! uses the same names.
 
 use crate::models::Activation;
 use crate::optimizer::Schedule;

@@ -2,14 +2,16 @@
 //!
 //! ```text
 //! record.json       description, versions, checksum of the data, and at the end the result
-//! key               the source of the randomness, where no seed was given: as secret as the data, deleted at the end
+//! key               the source of the randomness, where no seed was given: as secret as the data,
+//!                   deleted at the end
 //! lock              held by the process that writes here
 //! rounds.csv        a line a round
 //! checkpoint.json   parameters and ledger in one
 //! ```
 //!
-//! Every file is written beside its place and then moved there, so that a kill leaves the old one or the new one. A
-//! round that was run and not saved is run again from the same key: it gives the same reports, and is charged once.
+//! Every file is written beside its place and then moved there, so that a kill leaves the old one or the new
+//! one. A round that was run and not saved is run again from the same key: it gives the same reports, and is
+//! charged once.
 
 use super::Outcome;
 use super::log::{self, Point};
@@ -104,8 +106,8 @@ impl Folder {
         self.write(name, bytes)
     }
 
-    /// Records the result, with sentences that say it, and deletes the key: nobody goes on from here, and the key
-    /// takes the noise off.
+    /// Records the result, with sentences that say it, and deletes the key: nobody goes on from here, and the
+    /// key takes the noise off.
     pub fn finish(&self, outcome: &Outcome, summary: Vec<String>) -> Result<(), Error> {
         let mut record = self.record()?;
         record.result = outcome.to_json();
@@ -230,7 +232,8 @@ impl Folder {
             .ok_or_else(|| self.refused(LOG, "it lacks rounds of the checkpoint"))
     }
 
-    /// Saves log and checkpoint. The log first: a resumed run drops the rounds that the checkpoint has not seen.
+    /// Saves log and checkpoint. The log first: a resumed run drops the rounds that the checkpoint has not
+    /// seen.
     pub(super) fn save(&self, points: &[Point], checkpoint: &str) -> Result<(), Error> {
         self.write(LOG, log::to_csv(points).as_bytes())?;
         self.write(CHECKPOINT, checkpoint.as_bytes())

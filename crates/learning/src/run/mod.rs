@@ -1,13 +1,13 @@
-//! A whole training run: described by a value, checked, run round by round, and stored in a folder from which another
-//! process can go on.
+//! A whole training run: described by a value, checked, run round by round, and stored in a folder from which
+//! another process can go on.
 //!
 //! ```text
 //! RunSpec  ── Setup::new ──>  Setup  ── run ──>  Outcome
 //!   plain values                checked            log of all rounds, ε spent
 //! ```
 //!
-//! [`run`] is one loop: a step, now and then a look at accuracy and ε, and a checkpoint twice a second. It stops after
-//! the planned rounds; with a budget, after the last round that keeps the certified ε within it.
+//! [`run`] is one loop: a step, now and then a look at accuracy and ε, and a checkpoint twice a second. It
+//! stops after the planned rounds; with a budget, after the last round that keeps the certified ε within it.
 //!
 //! ```
 //! use shuffledp_learning::Error;
@@ -56,14 +56,15 @@ const BETWEEN: Duration = Duration::from_millis(500);
 /// Looks at accuracy and ε where the description does not say how many.
 const LOOKS: u64 = 20;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Every round.
     pub points: Vec<Point>,
-    /// The ε spent in all, where somebody is protected and a price can be proved. None if no price was asked for.
+    /// The ε spent in all, where somebody is protected and a price can be proved. None if no price was asked
+    /// for.
     pub spent: Option<Answer<Epsilon>>,
-    /// What each round is charged as; none where nobody is protected.
+    /// The round that is charged; none where nobody is protected.
     pub round: Option<Round>,
     /// Whose data the guarantee protects.
     pub unit: Unit,
@@ -100,7 +101,7 @@ pub struct Planned {
     pub reason: Reason,
 }
 
-/// What a caller who watches a run is told.
+/// News of a run, for its caller.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -114,7 +115,7 @@ pub enum Event<'a> {
 
 /// Runs to the end, from the last checkpoint if the folder has one.
 ///
-/// `watch` hears of everything as it happens, and ends the run with an error of its own. The caller ends with
+/// `watch` is called as things happen, and can end the run with an error of its own. The caller ends with
 /// [`Folder::finish`].
 pub fn run<E: From<Error>>(
     setup: &Setup,

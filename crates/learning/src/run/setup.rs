@@ -1,5 +1,5 @@
-//! A described run, checked: data, model, devices, participation and recipe. Everything that can be refused before
-//! the first round is refused here.
+//! A described run, checked: data, model, devices, participation and recipe. Everything that can be refused
+//! before the first round is refused here.
 
 use super::choices::{AlgorithmKind, FeatureKind, ModelKind, OptimizerKind};
 use super::spec::{Data, RunSpec};
@@ -344,15 +344,15 @@ impl Setup {
                 let size = plain((users as f64 / blocks.max(1) as f64 * 10.0).round() / 10.0);
                 format!(
                     "Shuffled noisy SGD: {} blocks of {size} examples in a new order every epoch, {device}.\n\
-                     THE UNIT OF PRIVACY IS A BLOCK of {size} examples, not one example: a block is what hides \
-                     among the others.",
+                     THE UNIT OF PRIVACY IS A BLOCK of {size} examples, not one example: a block is what \
+                     hides among the others.",
                     grouped(blocks)
                 )
             }
             AlgorithmKind::Central => {
                 format!(
-                    "Central DP-SGD: a trusted server holds all {} records, {} batches an epoch, gradients clipped \
-                     to l2 norm {bound}, Gaussian noise, {noise}.",
+                    "Central DP-SGD: a trusted server holds all {} records, {} batches an epoch, \
+                     gradients clipped to l2 norm {bound}, Gaussian noise, {noise}.",
                     grouped(users),
                     grouped(spec.batches.unwrap_or(BATCHES))
                 )
@@ -397,8 +397,8 @@ fn prepared(spec: &RunSpec, data: Data) -> Result<(Dataset, String, Vec<String>)
     } = data;
     if let Some(share) = spec.validation {
         data = data.validation(share)?;
-        let note = "Accuracy is on examples held out of the training set, which are not protected; the test set was \
-                    not looked at.";
+        let note = "Accuracy is on examples held out of the training set, which are not protected; \
+                    the test set was not looked at.";
         notes.push(note.into());
     }
     let pictures = data.shape().height >= 8 && data.shape().width >= 8;

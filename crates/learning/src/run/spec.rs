@@ -31,7 +31,8 @@ pub struct RunSpec {
     pub data: Option<Source>,
     /// The share of the training examples that is held out and judged by, instead of the test examples.
     pub validation: Option<f64>,
-    /// The numbers that the model sees. Default: oriented gradients for logistic regression on pictures, else plain.
+    /// The numbers that the model sees. Default: oriented gradients for logistic regression on pictures, else
+    /// plain.
     pub features: Option<FeatureKind>,
     /// What is trained.
     pub model: ModelKind,
@@ -123,7 +124,7 @@ pub enum Source {
     Demo,
     /// A folder with the files of MNIST, Fashion-MNIST or CIFAR-10.
     Folder(PathBuf),
-    /// A table, one row a user. This crate does not read tables: whoever runs it brings the [`Data`].
+    /// A table, one row a user. This crate does not read tables: the caller brings the [`Data`].
     Table(TableSpec),
 }
 
@@ -291,8 +292,8 @@ impl RunSpec {
         Ok(spec)
     }
 
-    /// Refuses a field that means nothing to this algorithm, optimizer or model, and the lack of one that is needed.
-    /// [`Setup::new`](super::Setup::new) does so first; a caller who reads data may do so before.
+    /// Refuses a field that means nothing to this algorithm, optimizer or model, and the lack of one that is
+    /// needed. [`Setup::new`](super::Setup::new) does so first; a caller who reads data may do so before.
     pub fn check(&self) -> Result<(), Error> {
         use AlgorithmKind::{Blocks, Central, CheckIn, CldpSgd, Local, None as Plain};
         let of = |names: &[AlgorithmKind]| names.contains(&self.algorithm);

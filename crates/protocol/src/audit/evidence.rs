@@ -27,7 +27,8 @@ pub(super) struct Event {
 }
 
 impl Runs {
-    /// From the statistics of each run, of the batch and of the position, under the first and the second dataset.
+    /// From the statistics of each run, of the batch and of the position, under the first and the second
+    /// dataset.
     pub(super) fn new(first: &[(f64, f64)], second: &[(f64, f64)]) -> Self {
         let batch = |runs: &[(f64, f64)]| runs.iter().map(|run| run.0).collect();
         let position = |runs: &[(f64, f64)]| runs.iter().map(|run| run.1).collect();
@@ -37,7 +38,8 @@ impl Runs {
         }
     }
 
-    /// The runs of the dataset that an event is in favor of, those of the other, and the sign of ln L in its favor.
+    /// The runs of the dataset that an event is in favor of, those of the other, and the sign of ln L in its
+    /// favor.
     fn sides(&self, statistic: Statistic, likelier: Holds) -> (&[f64], &[f64], f64) {
         let [first, second] = match statistic {
             Statistic::Batch => &self.batch,
@@ -49,9 +51,9 @@ impl Runs {
         }
     }
 
-    /// How far the datasets are from each other, by the better statistic: the difference of the means of ln L, which a
-    /// few runs estimate better than the frequency of a rare event. (For the batch it is the sum of the two
-    /// Kullback-Leibler divergences.)
+    /// How far the datasets are from each other, by the better statistic: the difference of the means of ln
+    /// L, which a few runs estimate better than the frequency of a rare event. (For the batch it is the sum
+    /// of the two Kullback-Leibler divergences.)
     pub(super) fn distance(&self) -> f64 {
         let mean = |runs: &[f64]| runs.iter().sum::<f64>() / runs.len() as f64;
         let error = |runs: &[f64]| {
@@ -109,7 +111,8 @@ impl Runs {
                     unseen += 1;
                 }
                 let (seen, unseen) = ((index + 1) as f64, unseen as f64);
-                // Three deviations of a count, and the mean that a rare event may have though it was never seen.
+                // Three deviations of a count, and the mean that a rare event may have though it was never
+                // seen.
                 let p = (seen - 3.0 * seen.sqrt()) / runs;
                 let q = (unseen + 3.0 * unseen.sqrt() + 3.0) / runs;
                 let value = ((p - delta) / q).ln();

@@ -13,7 +13,8 @@ use std::ops::Range;
 
 /// The most runs that share a generator: making one then costs nothing beside them.
 const CHUNK: u64 = 256;
-/// Reports of a chunk of runs, about: fewer runs of large crowds share a generator, so that all cores have some.
+/// Reports of a chunk of runs, about: fewer runs of large crowds share a generator, so that all cores have
+/// some.
 const REPORTS: u64 = 100_000;
 /// The most positions of a batch that are looked at one by one: a limit on memory.
 const POSITIONS: usize = 1 << 16;
@@ -137,8 +138,8 @@ impl<R: Randomizer + Sync, P: Fn(u64) + Sync> Lab<'_, R, P> {
         Ok(Runs::new(&first, &second))
     }
 
-    /// Runs of one dataset in chunks, each with a generator of its own; `see` is given the number of each round of a
-    /// run and its batch: r₀ and r₁ of every report.
+    /// Runs of one dataset in chunks, each with a generator of its own; `see` is given the number of each
+    /// round of a run and its batch: r₀ and r₁ of every report.
     fn chunks<V: Borrow<R::Value> + Sync, T: Default + Send>(
         &mut self,
         pair: &Pair<V>,

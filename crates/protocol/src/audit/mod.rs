@@ -1,27 +1,28 @@
-//! An attack on the code that runs: how well a batch tells two datasets apart, as a lower bound on ε that holds with the
-//! confidence asked for.
+//! An attack on the code that runs: how well a batch tells two datasets apart, as a lower bound on ε that
+//! holds with the confidence asked for.
 //!
-//! All users hold one value but user 1, who holds one of two. Each run is a round of [`crate::run_round`], the loop that
-//! a collection runs. With m reports y of n users, and r_x(y) the likelihood of y from x against that from the value of
-//! the others, the likelihood ratio of the two datasets is
+//! All users hold one value but user 1, who holds one of two. Each run is a round of [`crate::run_round`],
+//! the loop that a collection runs. With m reports y of n users, and r_x(y) the likelihood of y from x
+//! against that from the value of the others, the likelihood ratio of the two datasets is
 //!
 //! ```text
 //! L(y₁ … y_m) = (n − m + Σ r₀(yᵢ)) / (n − m + Σ r₁(yᵢ))
 //! ```
 //!
-//! for every kind of participation: everybody (m = n), a sample, check-in, and with dropouts; over rounds it multiplies.
-//! If P[L ≥ t] is at least p under one dataset and at most q under the other, each with half the allowed error
-//! ([`Confidence::at_least`]), then no guarantee (ε, δ) below
+//! for every kind of participation: everybody (m = n), a sample, check-in, and with dropouts; over rounds it
+//! multiplies. If P[L ≥ t] is at least p under one dataset and at most q under the other, each with half the
+//! allowed error ([`Confidence::at_least`]), then no guarantee (ε, δ) below
 //!
 //! ```text
 //! ε = ln((p − δ)/q)
 //! ```
 //!
-//! can hold. The pair of datasets, the side and t are chosen on runs of their own, so the bound is valid for any choice.
+//! can hold. The pair of datasets, the side and t are chosen on runs of their own, so the bound is valid for
+//! any choice.
 //!
-//! L is a sufficient statistic of a well shuffled batch. To detect a bad shuffler, a second statistic looks at one
-//! position of the batch alone, with (n − m + m r₀(yⱼ))/(n − m + m r₁(yⱼ)), at the most telling j; user 1 sends first,
-//! or last.
+//! L is a sufficient statistic of a well shuffled batch. To detect a bad shuffler, a second statistic looks
+//! at one position of the batch alone, with (n − m + m r₀(yⱼ))/(n − m + m r₁(yⱼ)), at the most telling j;
+//! user 1 sends first, or last.
 
 mod evidence;
 mod lab;

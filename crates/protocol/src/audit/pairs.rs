@@ -1,5 +1,5 @@
-//! The pairs of datasets that an audit tries where none is given: values that are easy to tell apart, with others who
-//! hold a third value or one of the two.
+//! The pairs of datasets that an audit tries where none is given: values that are easy to tell apart, with
+//! others who hold a third value or one of the two.
 
 use super::Pair;
 use shuffledp_accounting::{Input, RandomizerSpec, VectorNorm};

@@ -5,9 +5,9 @@
 //! label                                   its place among the classes
 //! ```
 //!
-//! Ranges are given and never read off the data: the smallest and largest value of a column are two users' values, and
-//! would not be protected. The same holds for the classes; if they are not given, those that occur are taken, and a
-//! note says so.
+//! Ranges are given and never read off the data: the smallest and largest value of a column are two users'
+//! values, and would not be protected. The same holds for the classes; if they are not given, those that
+//! occur are taken, and a note says so.
 //!
 //! A share of the rows is kept to judge by. A fixed seed draws them: every run keeps the same rows.
 
@@ -37,7 +37,8 @@ pub(super) fn read(table: &TableSpec) -> Result<Data, Failure> {
     data.about += &format!(", {} numbers each", grouped(loaded.features.len() as u64));
     if loaded.classes_occur {
         data.notes.push(format!(
-            "The classes were taken from the file ({}): a real collection must know them beforehand (--classes).",
+            "The classes were taken from the file ({}): a real collection must know them beforehand \
+             (--classes).",
             loaded.classes.join(", ")
         ));
     }
