@@ -639,7 +639,7 @@ fn comparing_names_what_is_tightest_and_what_is_false() {
         Mechanism::binary_response(1.0).unwrap(),
     ] {
         // A part of the users with Gaussian noise takes ten seconds over three rounds: the fast tests take one.
-        let long = matches!(mechanism, Mechanism::Gaussian(..));
+        let long = matches!(mechanism.local(), shuffledp_accounting::Local::Gaussian(_));
         let of_part = if long && !exhaustive() { 1 } else { 3 };
         let round = Round::new(mechanism, 5_000).unwrap();
         for (round, rounds) in [

@@ -1,9 +1,11 @@
 //! What went wrong, as one sentence on standard error or as one JSON object on standard output.
 
+use crate::commands::train;
 use crate::output::Format;
 use crate::question::flag;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde::Serialize;
+use shuffledp::protocol::audit::AuditError;
 use shuffledp::{Error, Parameter};
 use std::error::Error as _;
 use std::process::ExitCode;
@@ -169,6 +171,8 @@ impl From<shuffledp::learning::Error> for Failure {
     fn from(error: shuffledp::learning::Error) -> Self {
         use shuffledp::learning::Error;
         let message = error.to_string();
+        // Parameters of a run go by the names of their flags.
+        let flag_of = |parameter: &str| format!("--{}", parameter.replace('_', "-"));
         match error {
             Error::Accounting(error) => error.into(),
             Error::Randomizer(error) => error.into(),
@@ -177,28 +181,59 @@ impl From<shuffledp::learning::Error> for Failure {
                 value,
                 allowed,
             } => {
-                let flag = match parameter {
-                    "hidden" => "--hidden",
-                    "rate" => "--rate",
-                    "rounds" => "--rounds",
-                    "momentum" => "--momentum",
-                    "radius" => "--radius",
-                    "blocks" => "--blocks",
-                    "batches" => "--batches",
-                    "batch" => "--sample",
-                    "validation" => "--validation",
-                    "delta" => "--delta",
+                let flag = flag_of(parameter);
+                match train::is_flag(flag.trim_start_matches('-')) {
+                    true => Self::outside(&flag, value, allowed),
                     // Of the model, for this data.
-                    _ => return Self::flag("--model", format!("--model: {message}")),
-                };
-                Self::outside(flag, value, allowed)
+                    false => Self::flag("--model", format!("--model: {message}")),
+                }
+            }
+            Error::Needed {
+                parameter,
+                meaning,
+                of,
+                name,
+            } => {
+                let flag = flag_of(parameter);
+                let message = format!("{flag}, {meaning}, is needed for --{of} {name}");
+                Self::flag(flag, message)
+            }
+            Error::Surplus {
+                parameter,
+                of,
+                name,
+            } => {
+                let flag = flag_of(parameter);
+                let message = format!("{flag} is not for --{of} {name}");
+                Self::flag(flag, message)
+            }
+            Error::NoData => {
+                let message = "--data, a folder or a table to learn from, is needed (or --demo)";
+                Self::flag("--data", message)
+            }
+            Error::Budget { .. } => {
+                let flag = flag_of("target_epsilon");
+                let message = message.replacen("target_epsilon", &flag, 1);
+                Self::flag(flag, message)
+            }
+            Error::HoldsRun { path } => {
+                let name = path.display();
+                let message = format!(
+                    "--out {name} holds a run already: go on with it by --resume {name}, or choose another folder"
+                );
+                Self::flag("--out", message)
+            }
+            Error::Unwritable { .. } => Self::flag("--out", format!("--out {message}")),
+            Error::Locked { .. } => Self::flag("--out", message),
+            Error::NoRun { .. } => Self::flag("--resume", format!("--resume {message}")),
+            Error::RunFile { .. } | Error::Checkpoint { .. } => {
+                Self::flag("--resume", format!("--resume: {message}"))
             }
             Error::Missing { .. }
             | Error::Unreadable { .. }
             | Error::Packed { .. }
             | Error::Content { .. }
             | Error::Examples { .. } => Self::flag("--data", format!("--data: {message}")),
-            Error::Checkpoint { .. } => Self::flag("--resume", format!("--resume: {message}")),
             Error::Diverged => Self::flag("--rate", format!("--rate: {message}")),
             Error::Attendance(_) => Self::flag("--check-in", message),
             _ => Self::incomplete(message),
@@ -206,12 +241,11 @@ impl From<shuffledp::learning::Error> for Failure {
     }
 }
 
-impl From<shuffledp::protocol::audit::Error> for Failure {
-    fn from(error: shuffledp::protocol::audit::Error) -> Self {
-        use shuffledp::protocol::audit::Error;
+impl From<AuditError> for Failure {
+    fn from(error: AuditError) -> Self {
         match error {
-            Error::Randomizer(error) => error.into(),
-            Error::Attendance(error) => Self::flag("--check-in", error.to_string()),
+            AuditError::Randomizer(error) => error.into(),
+            AuditError::Attendance(error) => Self::flag("--check-in", error.to_string()),
             error => Self::incomplete(error.to_string()),
         }
     }

@@ -6,6 +6,8 @@
     allow(dead_code)
 )]
 
+#[cfg(feature = "train")]
+mod choice;
 mod column;
 mod commands;
 mod failure;

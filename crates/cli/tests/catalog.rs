@@ -9,7 +9,11 @@ fn row(entry: &'static Entry) -> String {
     let field = |p: &shuffledp::Parameter| format!("`{}`", p.field());
     let mut parameters: Vec<String> = entry.needs().iter().map(field).collect();
     parameters.extend(entry.takes().iter().map(|p| format!("[{}]", field(p))));
-    let run = if Device::exists(entry.name()) { "yes" } else { "" };
+    let run = if Device::exists(entry.name()) {
+        "yes"
+    } else {
+        ""
+    };
     format!(
         "| `{}` | {} | {} | {} | {run} |",
         entry.name(),
@@ -28,7 +32,8 @@ fn the_guide_lists_the_catalog() {
     let (begin, end) = ("<!-- catalog -->\n", "\n<!-- end of catalog -->");
     let (before, rest) = page.split_once(begin).unwrap();
     let (kept, after) = rest.split_once(end).unwrap();
-    let head = "| name | randomizer | parameters | a person holds | can be run |\n|---|---|---|---|---|\n";
+    let head =
+        "| name | randomizer | parameters | a person holds | can be run |\n|---|---|---|---|---|\n";
     let made = format!("{head}{table}");
     if std::env::var("CATALOG").as_deref() == Ok("overwrite") {
         std::fs::write(file, format!("{before}{begin}{made}{end}{after}")).unwrap();

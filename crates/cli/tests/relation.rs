@@ -15,7 +15,11 @@ fn output(line: &str, format: &str) -> String {
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(!text.is_empty(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        !text.is_empty(),
+        "{line}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     text
 }
 
@@ -47,7 +51,10 @@ fn every_answer_names_the_change_that_it_is_about() {
         assert!(json["query"].is_object(), "{line}");
         let csv = output(line, "csv");
         let mut lines = csv.lines();
-        assert!(lines.next().unwrap().ends_with(",relation"), "{line}:\n{csv}");
+        assert!(
+            lines.next().unwrap().ends_with(",relation"),
+            "{line}:\n{csv}"
+        );
         assert!(lines.all(|row| row.ends_with(",replace")), "{line}:\n{csv}");
     }
 }
@@ -78,7 +85,10 @@ fn other_relations_are_named_as_what_they_are() {
         ),
     ] {
         let text = output(line, "table");
-        assert!(text.contains(words) && !text.contains(REPLACED), "{line}:\n{text}");
+        assert!(
+            text.contains(words) && !text.contains(REPLACED),
+            "{line}:\n{text}"
+        );
         let json: serde_json::Value = serde_json::from_str(&output(line, "json")).unwrap();
         assert_eq!(json["relation"], name, "{line}");
     }
@@ -119,20 +129,39 @@ fn narrow_terminals_and_unwritable_pictures_lose_nothing() {
         .output()
         .unwrap();
     let narrow = String::from_utf8(narrow.stdout).unwrap();
-    assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let sentences = |text: &str| words(text).into_iter().filter(|word| !word.starts_with('─'));
+    assert!(
+        narrow.lines().all(|line| line.chars().count() <= 60),
+        "{narrow}"
+    );
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let sentences = |text: &str| {
+        words(text)
+            .into_iter()
+            .filter(|word| !word.starts_with('─'))
+    };
     assert_eq!(
         sentences(&narrow).collect::<Vec<_>>(),
         sentences(&wide).collect::<Vec<_>>()
     );
-    let curve = "curve --epsilon0 1 --users 1000 --delta 1e-6 --over rounds --from 1 --to 9 --points 2";
+    let curve =
+        "curve --epsilon0 1 --users 1000 --delta 1e-6 --over rounds --from 1 --to 9 --points 2";
     let failed = Command::new(env!("CARGO_BIN_EXE_shuffledp"))
         .args(curve.split_whitespace())
         .args(["--plot", "/no/such/folder/picture.svg"])
         .output()
         .unwrap();
     assert_eq!(failed.status.code(), Some(1));
-    assert_eq!(String::from_utf8(failed.stdout).unwrap(), output(curve, "table"));
-    assert!(String::from_utf8(failed.stderr).unwrap().contains("cannot be written"));
+    assert_eq!(
+        String::from_utf8(failed.stdout).unwrap(),
+        output(curve, "table")
+    );
+    assert!(
+        String::from_utf8(failed.stderr)
+            .unwrap()
+            .contains("cannot be written")
+    );
 }

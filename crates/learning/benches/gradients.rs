@@ -1,4 +1,5 @@
-//! One epoch of private learning, without its randomizer and with it: 60,000 gradients of images of 28×28, each clipped to norm 1, on all cores.
+//! One epoch of private learning, without its randomizer and with it: 60,000 gradients of images of 28×28,
+//! each clipped to norm 1, on all cores.
 
 mod pictures;
 

@@ -1,4 +1,5 @@
-//! One epoch of private learning, to be timed beside others: 60,000 gradients of the network of 13,722 parameters, each clipped to norm 1, and added up.
+//! One epoch of private learning, to be timed beside others: 60,000 gradients of the network of 13,722
+//! parameters, each clipped to norm 1, and added up.
 //!
 //! ```text
 //! cargo run --release -p shuffledp-learning --example epoch -- clipped     without a randomizer
@@ -7,7 +8,8 @@
 //!                                                              first      parameters and the first gradient, unclipped, as JSON
 //! ```
 //!
-//! Prints seconds, peak memory in MB (from `/proc`), and the norm of the sum. Images are made by a formula; another program can make the same ones.
+//! Prints seconds, peak memory in MB (from `/proc`), and the norm of the sum. Images are made by a formula;
+//! another program can make the same ones.
 
 #[path = "../benches/pictures/mod.rs"]
 mod pictures;
@@ -54,7 +56,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The same sum, estimated from what randomizers report: how far one step at rate 1 moves the parameters, times the reports.
+/// The same sum, estimated from what randomizers report: how far one step at rate 1 moves the parameters,
+/// times the reports.
 fn randomized(
     model: &Model,
     parameters: &[f32],

@@ -1,4 +1,5 @@
-//! What all ways of learning have in common: a round asks some people, moves the server's parameters, and has a price.
+//! The common interface of all algorithms: a round asks some users, moves the server's parameters, and has a
+//! price.
 
 use crate::charge::Charge;
 use crate::error::Error;
@@ -6,9 +7,10 @@ use crate::optimizer::Optimizer;
 use sha2::{Digest, Sha256};
 use shuffledp_randomizers::{Random, Secure, Simulated};
 
-/// What the randomness of a run comes from: the same key gives the same run.
+/// The source of the randomness of a run: the same key gives the same run.
 ///
-/// A round that is interrupted and run again draws the same reports again, so nobody sees two where one is charged. Whoever has the key can take the noise off: it is as secret as the data.
+/// A round that is interrupted and run again draws the same reports again, so nobody sees two where one is
+/// charged. The key takes the noise off: it is as secret as the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
@@ -52,7 +54,7 @@ impl Key {
         Some(Self(key))
     }
 
-    /// A name for a text that only who has the key can check: SHA-256 of both.
+    /// SHA-256 of key and text: only a holder of the key can check which text it is of.
     pub fn seal(self, text: &str) -> String {
         let hash = Sha256::new().chain_update(self.0).chain_update(text);
         let bytes = hash.finalize();
@@ -65,7 +67,7 @@ impl Key {
     }
 }
 
-/// Generators for everybody who draws in one round.
+/// The generators of one round.
 #[derive(Clone, Copy, Debug)]
 pub struct Draws {
     key: [u8; 32],
@@ -79,7 +81,7 @@ impl Draws {
     }
 }
 
-/// What a round did.
+/// The reports of a round, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gathered {
     /// Reports that arrived, or examples that were used.
@@ -90,7 +92,7 @@ pub struct Gathered {
 
 /// A way of learning.
 pub trait Algorithm {
-    /// What one round is charged as.
+    /// The charge for one round.
     fn charge(&self) -> &Charge;
 
     /// One round: asks, and steps at this rate.

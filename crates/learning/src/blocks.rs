@@ -2,12 +2,19 @@
 //!
 //! ```text
 //! the examples in m blocks; every epoch a random order π of the blocks, and for i = 1, …, m:
-//!   θ ← θ − η R(mean over block π(i) of clip(∇L(θ; x), C))          R any ε₀-LDP randomizer of a vector in the ball of C; printed: Laplace noise on l₁
+//!   θ ← θ − η R(mean over block π(i) of clip(∇L(θ; x), C))
+//! R is any ε₀-LDP randomizer of a vector in the ball of C; the paper prints Laplace noise on l₁
 //! ```
 //!
-//! Printed are a sum over a block of n/m examples divided by m, and Laplace noise of 2C/(ε₀m), as if one example of the m-th part of the data were what is protected. But what hides among the others is a whole block: its report is one of m, and shuffling amplifies over blocks only if *any* two blocks have reports within e^{ε₀} of each other. So a block is averaged, its mean is in the ball of C whatever it holds, and noise is for the whole ball. **The unit of privacy is a block**: for a person who holds one block, or for all the people who share one.
+//! The paper prints a sum over a block of n/m examples divided by m, and Laplace noise of 2C/(ε₀m), as if one
+//! example of the m-th part of the data were protected. But a whole block hides among the others: its report
+//! is one of m, and shuffling amplifies over blocks only if *any* two blocks have reports within e^{ε₀} of
+//! each other. So a block is averaged, its mean is in the ball of C for any content, and noise is for the
+//! whole ball. **The unit of privacy is a block**: the data of a user who holds one block, or of all the
+//! users who share one.
 //!
-//! The step of a block depends on the reports before it, so the price is that of a shuffle whose randomizers are adaptive within the round.
+//! The step of a block depends on the reports before it, so the price is that of a shuffle whose randomizers
+//! are adaptive within the round.
 
 use crate::algorithm::{Algorithm, Draws, Gathered};
 use crate::charge::Charge;
@@ -17,7 +24,7 @@ use crate::optimizer::Optimizer;
 use shuffledp_accounting::{Participation, Round};
 use shuffledp_randomizers::{Randomizer, VectorEstimate, VectorSum, below};
 
-/// Blocks, what protects one, and what an epoch is charged as.
+/// Blocks, the randomizer of a block, and the charge for an epoch.
 #[derive(Debug)]
 pub struct BlocksSgd<'a, R> {
     gradients: Gradients<'a>,
@@ -30,7 +37,8 @@ impl<'a, R> BlocksSgd<'a, R>
 where
     R: Randomizer<Value = [f32], Tally = VectorSum, Estimate = VectorEstimate>,
 {
-    /// As many blocks as the round has users; every one of them takes part, and the round is adaptive within itself.
+    /// As many blocks as the round has users; every one of them takes part, and the round is adaptive within
+    /// itself.
     pub fn new(gradients: Gradients<'a>, randomizer: &'a R, round: Round) -> Result<Self, Error> {
         let blocks = round.users();
         if round.mechanism() != randomizer.mechanism()

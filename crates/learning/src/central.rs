@@ -5,9 +5,13 @@
 //!   θ ← θ − η (Σ over batch i of clip₂(∇L(θ; x), C) + σC·N(0, I)) k/n
 //! ```
 //!
-//! Of k steps of the Gaussian mechanism one, chosen at random, sees a record: 1-out-of-k random allocation, priced by its own pair of distributions (Chua et al. 2024, Feldman and Shenfeld 2025). The neighbor has an empty record, without a gradient, in the place of one; how many there are is public. This is not the replacement of the shuffled rounds.
+//! Of k steps of the Gaussian mechanism one, chosen at random, sees a record: 1-out-of-k random allocation,
+//! priced by its own pair of distributions (Chua et al. 2024, Feldman and Shenfeld 2025). The neighbor has an
+//! empty record, without a gradient, in the place of one; how many there are is public. This is not the
+//! replacement of the shuffled rounds.
 //!
-//! Gradients are put on a grid inside the ball of C and noise is drawn on it exactly ([`GaussianVector::noisy_sum`]).
+//! Gradients are put on a grid inside the ball of C and noise is drawn on it exactly
+//! ([`GaussianVector::noisy_sum`]).
 
 use crate::algorithm::{Algorithm, Draws, Gathered};
 use crate::charge::Charge;
@@ -18,7 +22,7 @@ use crate::optimizer::Optimizer;
 use shuffledp_accounting::{Mechanism, Round};
 use shuffledp_randomizers::{GaussianVector, Randomizer, VectorSum, below};
 
-/// Batches, noise, and what an epoch is charged as.
+/// Batches, noise, and the charge for an epoch.
 #[derive(Debug)]
 pub struct CentralSgd<'a> {
     gradients: Gradients<'a>,

@@ -1,23 +1,26 @@
-//! What a round costs, by whom people have to trust.
+//! The price of a round, by whom users have to trust.
 //!
 //! ```text
-//! shuffled   what the analyzer sees of a shuffled round                                   the accountant's price
-//! local      who sent what is seen, and one person may be called every time:
-//!            T rounds of the local guarantee                                              [`unshuffled`]
+//! shuffled   the analyzer sees a shuffled batch                                the accountant's price
+//! local      the analyzer sees who sent each report, and one user may be
+//!            called every time: T rounds of the local guarantee                [`unshuffled`]
 //! nothing    training without protection
 //! ```
 
 use crate::error::Error;
-use shuffledp_accounting::{Accountant, Answer, Delta, Epsilon, Round, unshuffled};
+use shuffledp_accounting::{Accountant, Answer, Delta, Epsilon, Round, plain, unshuffled};
 use shuffledp_numerics::search::try_bisect_integers_from_below;
 
-/// What one round is charged as.
+/// The smallest δ that the accountant answers for.
+const SMALLEST_DELTA: f64 = 1e-300;
+
+/// The charge for one round.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Charge {
     /// A shuffled round, or one pass of central training.
     Shuffled(Round),
-    /// The same round with nobody to shuffle it.
+    /// The same round without a shuffler.
     Local(Round),
     /// Nothing: nobody is protected.
     Nothing,
@@ -43,6 +46,21 @@ impl Charge {
             Self::Local(round) => Some(unshuffled(round.mechanism(), spent.rounds(), delta)?),
             Self::Nothing => None,
         })
+    }
+
+    /// Refuses a δ, or a kind of round, that has no price.
+    pub(crate) fn check(&self, delta: Delta) -> Result<(), Error> {
+        match self {
+            Self::Shuffled(_) if !(SMALLEST_DELTA..1.0).contains(&delta.value()) => {
+                let value = plain(delta.value());
+                Err(Error::parameter("delta", value, "[1e-300, 1)"))
+            }
+            Self::Local(round) => {
+                unshuffled(round.mechanism(), 1, delta)?;
+                Ok(())
+            }
+            Self::Shuffled(_) | Self::Nothing => Ok(()),
+        }
     }
 
     /// Whether more such rounds would take the ε above a budget.

@@ -35,7 +35,8 @@ impl From<VectorNorm> for Norm {
 }
 
 impl Norm {
-    /// Brings a vector to norm `bound` if it is longer, and gives the norm it had. What comes out is within the bound but for the rounding of its numbers.
+    /// Brings a vector to norm `bound` if it is longer, and gives the norm it had. What comes out is within
+    /// the bound but for the rounding of its numbers.
     ///
     /// A vector with a NaN or infinite coordinate has no norm and is refused: nobody should randomize it.
     ///

@@ -1,5 +1,6 @@
 //! Everything that can be wrong with a data set, a model or a question to it.
 
+use shuffledp_accounting::plain;
 use std::path::{Path, PathBuf};
 
 /// Why something was refused.
@@ -60,6 +61,79 @@ pub enum Error {
         /// What is allowed.
         allowed: String,
     },
+    /// A parameter of a run that is not given and has no default.
+    #[error("{parameter}, {meaning}, is needed for {of} {name}")]
+    Needed {
+        /// Which parameter.
+        parameter: &'static str,
+        /// What it is.
+        meaning: &'static str,
+        /// The parameter that asks for it.
+        of: &'static str,
+        /// The value of that parameter.
+        name: String,
+    },
+    /// A parameter of a run that has no effect there.
+    #[error("{parameter} is not for {of} {name}")]
+    Surplus {
+        /// Which parameter.
+        parameter: &'static str,
+        /// The parameter that has no use for it.
+        of: &'static str,
+        /// The value of that parameter.
+        name: String,
+    },
+    /// A run without a source of examples.
+    #[error("a run needs data, a source of examples to learn from")]
+    NoData,
+    /// A table, which this crate does not read.
+    #[error("{} is a table: its examples must be read by the caller", path.display())]
+    TableNotRead {
+        /// The table.
+        path: PathBuf,
+    },
+    /// A budget that one round exceeds.
+    #[error("target_epsilon {}: one round takes more at delta {}", plain(*target), plain(*delta))]
+    Budget {
+        /// The budget.
+        target: f64,
+        /// The δ at which it is asked for.
+        delta: f64,
+    },
+    /// A folder for a new run that holds a run.
+    #[error("{} holds a run already", path.display())]
+    HoldsRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder to go on from that holds no run.
+    #[error("{}: no run is there (no record.json)", path.display())]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder that another process writes to.
+    #[error("{}: another process runs there", path.display())]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder that cannot be written.
+    #[error("{} cannot be written: {source}", path.display())]
+    Unwritable {
+        /// The folder.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// A file of a run that cannot be gone on with.
+    #[error("{} is refused: {why}", file.display())]
+    RunFile {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Numbers that are not as many as the model has use for.
     #[error("{what}: {given} numbers, the model has {wanted}")]
     Length {
@@ -84,10 +158,10 @@ pub enum Error {
     Accounting(#[from] shuffledp_accounting::Error),
     /// The shuffler failed.
     #[error(transparent)]
-    Shuffler(#[from] shuffledp_protocol::Error),
-    /// Nobody can be called.
+    Shuffle(#[from] shuffledp_protocol::ShuffleError),
+    /// The users cannot be called.
     #[error(transparent)]
-    Attendance(#[from] shuffledp_protocol::Unattended),
+    Attendance(#[from] shuffledp_protocol::AttendanceError),
     /// A round that is not the one that runs: another mechanism, or other people.
     #[error("the round that is charged is not the one that runs")]
     OtherRound,
@@ -123,7 +197,30 @@ impl Error {
         }
     }
 
-    /// Fine if there are as many numbers as wanted.
+    /// A parameter that has no effect where another one, by name, has this value.
+    pub(crate) fn surplus(parameter: &'static str, (of, name): (&'static str, &str)) -> Self {
+        Self::Surplus {
+            parameter,
+            of,
+            name: name.to_owned(),
+        }
+    }
+
+    /// A parameter that is missing where another one, by name, has this value.
+    pub(crate) fn needed(
+        parameter: &'static str,
+        meaning: &'static str,
+        (of, name): (&'static str, &str),
+    ) -> Self {
+        Self::Needed {
+            parameter,
+            meaning,
+            of,
+            name: name.to_owned(),
+        }
+    }
+
+    /// Refuses numbers that are not as many as wanted.
     pub(crate) fn unless_length(
         what: &'static str,
         given: usize,

@@ -1,12 +1,17 @@
-//! Fixed features of a picture: oriented gradients (Dalal, Triggs 2005), without a parameter and without a look at anybody else's data.
+//! Fixed features of a picture: oriented gradients (Dalal, Triggs 2005), without a parameter and without a
+//! look at anybody else's data.
 //!
 //! ```text
-//! g = (L(y, x+1) − L(y, x−1), L(y+1, x) − L(y−1, x))      light L in [0, 1], 0 on the edge; the channel with the longest g
+//! g = (L(y, x+1) − L(y, x−1), L(y+1, x) − L(y−1, x))      light L in [0, 1], 0 on the edge;
+//!                                                         the channel with the longest g
 //! histogram of a cell (4×4 of them): |g| at the angle of g mod π, between the two nearest of 8 directions
 //! every cell over √(1/20 + Σ of the squares of its 3×3 neighborhood), all of it to length 4
 //! ```
 //!
-//! A device computes them from its own picture, so they cost no privacy. What they buy: a linear model on 128 numbers has a tenth of the parameters of a small network, and the noise of a private gradient grows with the number of parameters (Tramèr, Boneh 2021: private learning needs better features). The length 4 makes the constant that a linear model adds to its inputs a seventeenth of the square of its gradient.
+//! A device computes them from its own picture, so they cost no privacy. What they buy: a linear model on 128
+//! numbers has a tenth of the parameters of a small network, and the noise of a private gradient grows with
+//! the number of parameters (Tramèr, Boneh 2021: private learning needs better features). The length 4 makes
+//! the constant that a linear model adds to its inputs a seventeenth of the square of its gradient.
 
 use crate::data::{Dataset, Examples, Shape};
 use crate::error::Error;
@@ -138,7 +143,8 @@ mod tests {
         numbers
     }
 
-    /// Light that grows to the right has gradients of angle 0, downwards of a quarter turn; along the diagonal between.
+    /// Light that grows to the right has gradients of angle 0, downwards of a quarter turn; along the
+    /// diagonal between.
     #[test]
     fn slopes_are_found_where_they_point() {
         let middle = (CELLS + 1) * DIRECTIONS;

@@ -1,6 +1,7 @@
-//! Gradients of single examples, clipped: what every way of learning starts from.
+//! Gradients of single examples, clipped: the input of every algorithm.
 //!
-//! A gradient that is not finite is refused before anybody uses it, and counted; the zero vector stands in for it. Where people report, a report that is missing because of what somebody holds would say so.
+//! A gradient that is not finite is refused before it is used, and counted; the zero vector stands in for it.
+//! A missing report would reveal that its user holds such an example.
 
 use crate::clip::Norm;
 use crate::data::Examples;
@@ -16,9 +17,9 @@ pub(crate) const TOGETHER: usize = 64;
 /// A model, examples, and what bounds the influence of one.
 #[derive(Clone, Copy, Debug)]
 pub struct Gradients<'a> {
-    /// What is trained.
+    /// The model that is trained.
     pub model: &'a Model,
-    /// What it learns from.
+    /// The examples it learns from.
     pub examples: &'a Examples,
     /// The norm that bounds a gradient.
     pub norm: Norm,
@@ -27,7 +28,8 @@ pub struct Gradients<'a> {
 }
 
 impl Gradients<'_> {
-    /// Hands over the clipped gradients of some examples one after the other, and says how many were not finite.
+    /// Hands over the clipped gradients of some examples one after the other, and says how many were not
+    /// finite.
     pub(crate) fn each(
         &self,
         parameters: &[f32],
@@ -53,7 +55,8 @@ impl Gradients<'_> {
         Ok(refused)
     }
 
-    /// The sum of the clipped gradients of some examples, on all cores, and how many were not finite. Added in the order of the examples, whichever core was first.
+    /// The sum of the clipped gradients of some examples, on all cores, and how many were not finite. Added
+    /// in the order of the examples, whichever core was first.
     pub fn sum(&self, parameters: &[f32], examples: &[usize]) -> Result<(Vec<f64>, u64), Error> {
         let d = self.model.parameters();
         let add = |sum: &mut Vec<f64>, gradient: &[f32]| {
@@ -70,7 +73,8 @@ impl Gradients<'_> {
         self.gathered(parameters, examples, |_| vec![0.0; d], add, merge)
     }
 
-    /// Something made of the clipped gradients of each chunk of examples, on all cores, and merged in their order; and how many were not finite. A chunk is begun with its number.
+    /// Something made of the clipped gradients of each chunk of examples, on all cores, and merged in their
+    /// order; and how many were not finite. A chunk is begun with its number.
     pub(crate) fn gathered<T: Send>(
         &self,
         parameters: &[f32],

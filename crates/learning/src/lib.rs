@@ -1,6 +1,9 @@
 //! Models with per-example gradients, the data they learn from, and private training.
 //!
-//! In private learning the gradient of one person's example is the unit: it is clipped, randomized and reported on its own. So a [`Model`] differentiates the loss of *one* example, in buffers that are made once ([`Workspace`]): no graph is built, and only the matrix products allocate, a few kilobytes to pack their operands in.
+//! In private learning the gradient of one person's example is the unit: it is clipped, randomized and
+//! reported on its own. So a [`Model`] differentiates the loss of *one* example, in buffers that are made
+//! once ([`Workspace`]): no graph is built, and only the matrix products allocate, a few kilobytes to pack
+//! their operands in.
 //!
 //! ```
 //! use shuffledp_learning::{Activation, Model, Norm, data::synthetic};
@@ -20,7 +23,9 @@
 //! # Ok::<(), shuffledp_learning::Error>(())
 //! ```
 //!
-//! Training is [`Training`]: rounds of an [`Algorithm`], with the price of every round in its ledger. [`ShuffledSgd`] is the one this crate is for: devices randomize their own gradients, a shuffler permutes them. [`BlocksSgd`], [`CentralSgd`] and [`PlainSgd`] are for other kinds of trust.
+//! Training is [`Training`]: rounds of an [`Algorithm`], with the price of every round in its ledger.
+//! [`ShuffledSgd`] is the one this crate is for: devices randomize their own gradients, a shuffler permutes
+//! them. [`BlocksSgd`], [`CentralSgd`] and [`PlainSgd`] are for other kinds of trust.
 //!
 //! Initial parameters and synthetic examples are drawn from a seed: they are not secret.
 
@@ -36,6 +41,7 @@ mod gradients;
 mod models;
 mod optimizer;
 mod plain;
+pub mod run;
 mod shuffled_sgd;
 mod training;
 mod uniform;

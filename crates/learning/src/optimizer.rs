@@ -1,8 +1,10 @@
-//! What the server does with an averaged gradient: everything from here on is post-processing, and costs no privacy.
+//! What the server does with an averaged gradient: everything from here on is post-processing, and costs no
+//! privacy.
 //!
 //! ```text
 //! momentum   u ← βu + g,                                                θ ← θ − ηu
-//! Adam       u ← β₁u + (1−β₁)g,  w ← β₂w + (1−β₂)g²,                    θ ← θ − η (u/(1−β₁ᵗ)) / (√(w/(1−β₂ᵗ)) + 1e-8)      (Kingma, Ba 2015)
+//! Adam       u ← β₁u + (1−β₁)g,  w ← β₂w + (1−β₂)g²,                    (Kingma, Ba 2015)
+//!            θ ← θ − η (u/(1−β₁ᵗ)) / (√(w/(1−β₂ᵗ)) + 1e-8)
 //! ball       θ ← θ₀ + (θ − θ₀) min(1, R/‖θ − θ₀‖₂)                     θ₀ what training began with
 //! ```
 
@@ -110,7 +112,7 @@ impl Optimizer {
         &self.parameters
     }
 
-    /// Whether all that is remembered goes with the parameters: what was stored may have been cut.
+    /// Whether the stored averages have as many numbers as the parameters: a stored file may have been cut.
     pub(crate) fn is_whole(&self) -> bool {
         let many = self.parameters.len();
         let (first, second) = match self.rule {
@@ -125,7 +127,8 @@ impl Optimizer {
                 .is_none_or(|(_, start)| start.len() == many)
     }
 
-    /// One step against a gradient, at a rate. Parameters that leave the range of numbers are an error, after which nothing can be done with them.
+    /// One step against a gradient, at a rate. Parameters that leave the range of numbers are an error, after
+    /// which nothing can be done with them.
     pub fn step(&mut self, gradient: &[f64], rate: f64) -> Result<(), Error> {
         Error::unless_length("gradient", gradient.len(), self.parameters.len())?;
         if gradient.iter().any(|slope| !slope.is_finite()) || !rate.is_finite() {

@@ -1,6 +1,8 @@
 //! Training, round by round, with the budget as it is spent.
 //!
-//! A round is charged when its gradient is used. What is stored ([`Training::to_json`]) is parameters, optimizer and ledger together: whoever goes on from it has spent exactly the rounds that its parameters have seen.
+//! A round is charged before it is run. Parameters, optimizer and ledger are stored together
+//! ([`Training::to_json`]): a run that goes on from there has spent exactly the rounds that its parameters
+//! have seen.
 
 use crate::algorithm::{Algorithm, Key};
 use crate::charge::Charge;
@@ -19,7 +21,7 @@ pub struct Recipe {
     pub rate: f64,
     /// How it falls.
     pub schedule: Schedule,
-    /// What a step is.
+    /// The rule of a step.
     pub rule: Rule,
     /// Parameters stay this near to where they began.
     pub radius: Option<f64>,
@@ -47,7 +49,7 @@ struct Stored {
     done: u64,
 }
 
-/// What a round did.
+/// The reports of a round, counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -112,7 +114,8 @@ impl Training {
         charge.affordable(&self.accountant, most, budget, delta)
     }
 
-    /// Whether this is a run of rounds of this kind alone, on the same people and by the same recipe as a fresh one.
+    /// Whether this is a run of rounds of this kind alone, on the same people and by the same recipe as a
+    /// fresh one.
     pub fn follows(&self, fresh: &Self, charge: &Charge) -> Result<bool, Error> {
         let mut expected = fresh.accountant.clone();
         if let Some(round) = charge.round()
@@ -126,7 +129,8 @@ impl Training {
             && self.accountant.to_json() == expected.to_json())
     }
 
-    /// One round, charged before it is run: whoever could have come is charged, whether anybody did.
+    /// One round, charged before it is run: all users who could have taken part are charged, even if none
+    /// did.
     pub fn step(&mut self, algorithm: &dyn Algorithm, key: Key) -> Result<Report, Error> {
         if let Some(round) = algorithm.charge().round() {
             self.accountant.compose(round, 1)?;

@@ -1,4 +1,5 @@
-//! The models of the papers: their sizes, their gradients against central differences in f64, what they refuse, and that they learn.
+//! The models of the papers: their sizes, their gradients against central differences in f64, what they
+//! refuse, and that they learn.
 
 #![allow(clippy::unwrap_used)]
 
@@ -71,7 +72,8 @@ fn parameters_are_counted_as_in_the_papers() {
     assert_eq!(model.parameters(), 3 * 1024 + 16 + 8224 + 4128 + 330);
 }
 
-/// Of a batch: the sum of per-example gradients against the differences of the sum of losses, one parameter in `every`.
+/// Of a batch: the sum of per-example gradients against the differences of the sum of losses, one parameter
+/// in `every`.
 fn batch_gradient_agrees(name: &str, model: &Model, every: usize) {
     let theta = wide(&model.initial(3));
     let batch = images(model.shape(), 3);

@@ -1,4 +1,5 @@
-//! Rounds of private learning: the short way gives what the long way gives, nobody's gradient is used unclipped or not finite, and the ledger goes with the parameters.
+//! Rounds of private learning: the short way gives what the long way gives, nobody's gradient is used
+//! unclipped or not finite, and the ledger goes with the parameters.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -32,7 +33,8 @@ fn sampled<R: Randomizer>(randomizer: &R, users: u64, sample: u64) -> Round {
     round.sample(sample).unwrap()
 }
 
-/// One step at rate 1, without momentum: parameters move by the mean gradient. What it was, reports and refusals.
+/// One step at rate 1, without momentum: parameters move by the mean gradient. What it was, reports and
+/// refusals.
 fn one_step(algorithm: &dyn Algorithm, start: Vec<f32>, key: u64) -> (Vec<f64>, u64, u64) {
     let recipe = Recipe {
         rounds: 1,
@@ -84,7 +86,8 @@ fn the_short_way_is_the_long_way() {
     }
 }
 
-/// Gaussian noise is not drawn the same way twice: one draw for the whole sum against one for every report, each coordinate a number. Two samples of one law.
+/// Gaussian noise is not drawn the same way twice: one draw for the whole sum against one for every report,
+/// each coordinate a number. Two samples of one law.
 #[test]
 fn fast_noise_has_the_law_of_shuffled_noise() {
     let data = data();
@@ -163,7 +166,8 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
 }
 
-/// With little noise the mean of many rounds is the mean of the clipped gradients, as far off as the randomizer says.
+/// With little noise the mean of many rounds is the mean of the clipped gradients, as far off as the
+/// randomizer says.
 #[test]
 fn the_mean_is_that_of_clipped_gradients() {
     let data = data();
@@ -198,7 +202,8 @@ fn the_mean_is_that_of_clipped_gradients() {
     assert!(apart(&truth, &vec![0.0; truth.len()]) > 0.0);
 }
 
-/// One batch of everything: training without protection steps along the mean gradient, central training along it and its noise.
+/// One batch of everything: training without protection steps along the mean gradient, central training along
+/// it and its noise.
 #[test]
 fn baselines_step_along_the_mean() {
     let data = data();

@@ -1,4 +1,5 @@
-//! Shuffles so many reports of 32 bytes within 256 MB of memory, on disk: `cargo run --release -p shuffledp-protocol --example many -- 100000000`.
+//! Shuffles so many reports of 32 bytes within 256 MB of memory, on disk: `cargo run --release -p
+//! shuffledp-protocol --example many -- 100000000`.
 
 use shuffledp_protocol::Shuffler;
 use shuffledp_randomizers::Secure;

@@ -1,4 +1,4 @@
-//! The analyzer: adds up the reports of a shuffled batch, and refuses and counts what no device sends.
+//! The analyzer: adds up the reports of a shuffled batch, and refuses and counts malformed ones.
 
 use shuffledp_randomizers::{Estimate, Randomizer, towards_the_middle};
 
@@ -60,13 +60,14 @@ impl<'a, R: Randomizer> Analyzer<'a, R> {
         &self.tally
     }
 
-    /// What the batch says; nothing if it is empty.
+    /// The estimate from the batch; none if it is empty.
     pub fn estimate(&self) -> Option<R::Estimate> {
         (self.taken > 0).then(|| self.randomizer.estimate(&self.tally))
     }
 }
 
-/// A share among `reports` people as a share of the `users` from whom they were drawn: the variance grows by (1 − reports/users) f(1−f)/reports, f a little off the ends ([`towards_the_middle`]).
+/// A share among `reports` people as a share of the `users` from whom they were drawn: the variance grows by
+/// (1 − reports/users) f(1−f)/reports, f a little off the ends ([`towards_the_middle`]).
 ///
 /// ```
 /// use shuffledp_protocol::of_all_users;

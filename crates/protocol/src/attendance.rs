@@ -1,17 +1,22 @@
-//! Who sends a report: everybody, a sample of fixed size, or each by a coin of their own; and who fails to.
+//! Who sends a report: everybody, a sample of fixed size, or each by a coin of their own; and whose report is
+//! lost.
 //!
-//! A sample is chosen in one pass over the users: of `left` users still in line, `wanted` are still to be chosen, so the next one is with probability wanted/left, exactly (Knuth's algorithm S). A check-in coin comes up at most as often as the rate says.
+//! A sample is chosen in one pass over the users: of `left` users still in line, `wanted` are still to be
+//! chosen, so the next one is with probability wanted/left, exactly (Knuth's algorithm S). A check-in coin
+//! comes up heads with probability at most the rate.
 //!
-//! Whoever drops out does so after being chosen, by a coin that knows nothing of anybody's value: the reports that arrive are computed from those that would have, so the price of the round without dropouts holds. Where the network chooses who drops out, it does not.
+//! A report is lost after its user was chosen, by a coin that is independent of everybody's value. The
+//! reports that arrive are then computed from the reports that would have arrived, so the price of the round
+//! without dropouts holds. Where the network chooses whose report is lost, it does not.
 
 use shuffledp_accounting::Participation;
 use shuffledp_randomizers::{Coin, Random, below};
 
-/// Why nobody can be called.
+/// Why users cannot be called to a round.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unattended {
-    /// A sample is of the users there are.
+pub enum AttendanceError {
+    /// A sample larger than the number of users.
     #[error("a sample of {sample} from {users} users")]
     Sample {
         /// Its size.
@@ -19,7 +24,7 @@ pub enum Unattended {
         /// The users.
         users: u64,
     },
-    /// One coin for all is needed to run a round.
+    /// A range of check-in rates: to run a round, one rate is needed.
     #[error("check-in rates from {lowest} to {highest}: to run a round, one rate is needed")]
     Rates {
         /// The lowest rate.
@@ -27,7 +32,7 @@ pub enum Unattended {
         /// The highest rate.
         highest: f64,
     },
-    /// Not everybody can drop out.
+    /// A dropout rate that is not a probability below 1.
     #[error("dropout rate {0} is outside [0, 1)")]
     Dropout(f64),
 }
@@ -60,33 +65,37 @@ enum Choice {
 
 impl Attendance {
     /// Of `users` users; each who would send a report fails to with probability `dropout`.
-    pub fn new(participation: Participation, users: u64, dropout: f64) -> Result<Self, Unattended> {
+    pub fn new(
+        participation: Participation,
+        users: u64,
+        dropout: f64,
+    ) -> Result<Self, AttendanceError> {
         let choice = match participation {
             Participation::Everyone => Choice::Everyone,
             Participation::Sample(sample) if sample > users => {
-                return Err(Unattended::Sample { sample, users });
+                return Err(AttendanceError::Sample { sample, users });
             }
             Participation::Sample(wanted) => Choice::Sample {
                 wanted,
                 left: users,
             },
             Participation::CheckIn(rate) if rate.lowest() != rate.highest() => {
-                return Err(Unattended::Rates {
+                return Err(AttendanceError::Rates {
                     lowest: rate.lowest(),
                     highest: rate.highest(),
                 });
             }
             Participation::CheckIn(rate) if rate.highest() == 1.0 => Choice::Everyone,
             Participation::CheckIn(rate) => {
-                Choice::CheckIn(Coin::shy(rate.highest(), 1.0 - rate.highest()))
+                Choice::CheckIn(Coin::at_most(rate.highest(), 1.0 - rate.highest()))
             }
         };
         if !(0.0..1.0).contains(&dropout) {
-            return Err(Unattended::Dropout(dropout));
+            return Err(AttendanceError::Dropout(dropout));
         }
         Ok(Self {
             choice,
-            drops: (dropout > 0.0).then(|| Coin::shy(dropout, 1.0 - dropout)),
+            drops: (dropout > 0.0).then(|| Coin::at_most(dropout, 1.0 - dropout)),
         })
     }
 

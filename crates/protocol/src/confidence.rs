@@ -1,8 +1,10 @@
 //! How sure a number is that was drawn by lot: intervals that miss the truth no more often than they say.
 //!
 //! ```text
-//! estimates   every truth t with (t − value)² ≤ z² (variance + slope·(t − value)),  z = √2 erfc⁻¹(1 − confidence)   (Wilson 1927; many reports: normal)
-//! shares      s of N trials: below the p with P[Bin(N, p) ≤ s] = α, above that with P[Bin(N, p) ≥ s] = α   (Clopper, Pearson 1934: exact)
+//! estimates   every truth t with (t − value)² ≤ z² (variance + slope·(t − value)),  z = √2 erfc⁻¹(1 − confidence)
+//!             (Wilson 1927; normal approximation for many reports)
+//! shares      s of N trials: below the p with P[Bin(N, p) ≤ s] = α, above that with P[Bin(N, p) ≥ s] = α
+//!             (Clopper, Pearson 1934: exact)
 //! ```
 
 use shuffledp_numerics::binomial::Binomial;
@@ -10,7 +12,7 @@ use shuffledp_numerics::search::falling_crossing;
 use shuffledp_numerics::special::erfc_inv;
 use shuffledp_randomizers::Estimate;
 
-/// The probability that an interval holds what it is about: from 0.5 to 1 − 1e-12.
+/// The probability that an interval covers the truth: from 0.5 to 1 − 1e-12.
 ///
 /// ```
 /// use shuffledp_protocol::Confidence;
@@ -58,7 +60,7 @@ impl Confidence {
         (estimate.value + lean - reach, estimate.value + lean + reach)
     }
 
-    /// What the probability of something seen `successes` times in `trials` is not below.
+    /// A lower bound on the probability of an event that was seen `successes` times in `trials`.
     ///
     /// ```
     /// # use shuffledp_protocol::Confidence;
@@ -72,7 +74,7 @@ impl Confidence {
         if successes == 0 || trials == 0 {
             return 0.0;
         }
-        // P[at least so many] grows with p: what is left of the doubt falls.
+        // P[at least so many] grows with p: the error allowed minus it falls.
         let left = |p: f64| match Binomial::new(trials, p) {
             Some(law) => self.doubt().ln() - law.ln_upper_tail(successes),
             None => f64::NEG_INFINITY,
@@ -81,12 +83,12 @@ impl Confidence {
         falling_crossing(0.0, seen, (0.9 * seen, 0.1), 1e-10, left).above
     }
 
-    /// What the probability of something seen `successes` times in `trials` is not above.
+    /// An upper bound on the probability of an event that was seen `successes` times in `trials`.
     pub fn at_most(self, successes: u64, trials: u64) -> f64 {
         if successes >= trials {
             return 1.0;
         }
-        // What is left above the doubt falls as p grows.
+        // P[at most so many] minus the error allowed falls as p grows.
         let over = |p: f64| match Binomial::new(trials, p) {
             Some(law) => law.ln_lower_tail(successes) - self.doubt().ln(),
             None => f64::NEG_INFINITY,

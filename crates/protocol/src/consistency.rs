@@ -1,6 +1,9 @@
 //! Shares as they could be: none negative, one in all.
 //!
-//! Unbiased estimates of shares stray below 0 and above 1. The nearest point of the simplex, in squares, takes the same amount off every share and puts those that fall below 0 at 0 (Held, Wolfe, Crowder 1974; "norm-sub" in Wang et al. 2020). It is post-processing: free of charge in privacy, closer to the truth on the whole, and no longer without bias for a single share.
+//! Unbiased estimates of shares stray below 0 and above 1. The nearest point of the simplex, in squares,
+//! takes the same amount off every share and puts those that fall below 0 at 0 (Held, Wolfe, Crowder 1974;
+//! "norm-sub" in Wang et al. 2020). It is post-processing: free of charge in privacy, closer to the truth on
+//! the whole, and no longer without bias for a single share.
 
 /// Moves shares to the nearest ones that are not negative and sum to 1.
 ///
@@ -13,7 +16,7 @@
 pub fn make_consistent(shares: &mut [f64]) {
     let mut sorted = shares.to_vec();
     sorted.sort_by(|a, b| b.total_cmp(a));
-    // The largest shares keep something: as many as stay positive once what is too much is taken off each.
+    // The largest shares stay positive: as many of them as exceed the amount that is taken off each.
     let (mut sum, mut taken) = (0.0, 0.0);
     for (index, share) in sorted.iter().enumerate() {
         sum += share;

@@ -1,6 +1,12 @@
-//! The values that many hold, out of more than can be listed: prefixes are grown byte by byte, and what is found is asked about as a whole.
+//! The values that many users hold, out of more than can be listed: prefixes are grown byte by byte, and
+//! every value that is found is estimated as a whole.
 //!
-//! From the empty prefix on, every prefix that is kept is extended by every byte, and the [`BEAM`] extensions with the largest shares are kept, of those that are two deviations above nothing. A wrong one (by luck, or because it hashes to the bucket of a right one) has no extensions with a share, or falls at the end, where the share of the whole is estimated from reports that had no say in finding it. Reported is what is above 0 with the confidence asked for, for all that were asked about at once.
+//! From the empty prefix on, every prefix that is kept is extended by every byte, and the [`BEAM`] extensions
+//! with the largest shares are kept, among those that are two deviations above 0. A wrong prefix (kept by
+//! luck, or because it hashes to the bucket of a right one) either has no extension with a share, or is
+//! dropped at the end, where the share of the whole value is estimated from reports that were not used to
+//! find it. A value is reported if its share is above 0 with the confidence asked for, simultaneously for all
+//! values that were estimated.
 
 use crate::analyzer::of_all_users;
 use crate::confidence::Confidence;
@@ -21,7 +27,8 @@ pub struct HeavyHitter {
     pub share: Estimate,
 }
 
-/// The heavy hitters in a batch about `users` users, the heaviest first; and how many values were asked about.
+/// The heavy hitters in a batch about `users` users, the heaviest first; and how many values were asked
+/// about.
 pub fn heavy_hitters(
     randomizer: &Prefixes,
     tally: &PrefixTally,

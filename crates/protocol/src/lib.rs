@@ -1,6 +1,8 @@
-//! The protocol without its wires: who takes part, what a shuffler does with a batch, what an analyzer reads from it, and an attack on all of it.
+//! The protocol without its wires: who takes part, what a shuffler does with a batch, what an analyzer reads
+//! from it, and an attack on all of it.
 //!
-//! Nothing here opens a file or a socket; a [`Shuffler`] that runs out of memory asks its owner for a place to put reports.
+//! Nothing here opens a file or a socket; a [`Shuffler`] that runs out of memory asks its owner for a place
+//! to put reports.
 
 mod analyzer;
 mod attendance;
@@ -9,14 +11,16 @@ mod collection;
 mod confidence;
 mod consistency;
 mod heavy_hitters;
+mod pipeline;
 mod quantiles;
-pub mod shuffler;
+mod shuffler;
 
 pub use analyzer::{Analyzer, of_all_users};
-pub use attendance::{Attendance, Unattended};
-pub use collection::{Collection, Uncollected};
+pub use attendance::{Attendance, AttendanceError};
+pub use collection::{Collection, CollectionError};
 pub use confidence::Confidence;
 pub use consistency::make_consistent;
 pub use heavy_hitters::{HeavyHitter, heavy_hitters};
+pub use pipeline::{Devices, Mixer, run_round};
 pub use quantiles::{Cumulative, Quantile};
-pub use shuffler::{Error, Shuffler};
+pub use shuffler::{ShuffleError, Shuffler};

@@ -1,12 +1,17 @@
 //! Quantiles from a hierarchical histogram.
 //!
-//! The share of the values below b is the sum of the nodes that make up 0 … b − 1: at each level at most one, where the ancestor of b is a right child, its left sibling. Levels are answered by different people, so variances add up; each is that of a share among the few who were asked as a share of all ([`of_all_users`]).
+//! The share of the values below b is the sum of the nodes that make up 0 … b − 1: at each level at most one,
+//! where the ancestor of b is a right child, its left sibling. Levels are answered by different people, so
+//! variances add up; each is that of a share among the few who were asked as a share of all
+//! ([`of_all_users`]).
 //!
 //! ```text
 //! F̂(b) = Σ over levels with b's bit set of f̂(left sibling),     Var F̂(b) = Σ Var f̂
 //! ```
 //!
-//! F̂ need not rise; halfway between its running maximum from below and its running minimum from above lies something that does, and the quantile is where that crosses p. The interval holds every place at which F̂ is not further than z deviations on the wrong side of p.
+//! F̂ need not rise; halfway between its running maximum from below and its running minimum from above lies
+//! something that does, and the quantile is where that crosses p. The interval holds every place at which F̂
+//! is not further than z deviations on the wrong side of p.
 
 use crate::analyzer::of_all_users;
 use crate::confidence::Confidence;
@@ -42,7 +47,8 @@ pub struct Quantile {
 }
 
 impl Cumulative {
-    /// From the levels of a hierarchy, the coarsest first, asked of some of `users` people; none where nobody was asked about one of them.
+    /// From the levels of a hierarchy, the coarsest first, asked of some of `users` people; none where nobody
+    /// was asked about one of them.
     pub fn new(levels: &[Level], users: u64) -> Option<Self> {
         if levels.iter().any(|level| level.shares.is_empty()) {
             return None;
@@ -87,7 +93,8 @@ impl Cumulative {
                 break;
             }
         }
-        // The first end of a value at which enough may have been reached, and the last beginning at which it may not.
+        // The first end of a value at which enough may have been reached, and the last beginning at which it
+        // may not.
         let first = (1..=last).find(|&place| confidence.around(self.below[place]).1 >= p);
         let end = (0..=last)
             .rev()

@@ -1,25 +1,30 @@
 //! A batch of equally long reports, in a uniformly random order.
 //!
-//! In memory: Fisher and Yates's permutation, every swap drawn without bias. Beyond a limit of memory: each report goes into one of 256 buckets, drawn at random; at the end the buckets are permuted in memory one after the other and given out in turn. That is a sort by independent random keys, of which the bucket is the first byte: every order is
-//! equally likely, whatever the order of arrival. (Buckets by sender, or of equal sizes, would not be.)
+//! In memory: Fisher and Yates's permutation, every swap drawn without bias. Beyond a limit of memory: each
+//! report goes into one of 256 buckets, drawn at random; at the end the buckets are permuted in memory one
+//! after the other and given out in turn. That is a sort by independent random keys, of which the bucket is
+//! the first byte: every order is equally likely, whatever the order of arrival. (Buckets by sender, or of
+//! equal sizes, would not be.)
 //!
-//! A bucket on disk is in the order of arrival, so what is written is encrypted with ChaCha20 under keys that never leave memory: when the shuffler is gone, so is the order. A key of 256 bits reaches only some of the n! orders of a large batch; that nobody can tell is what the cipher promises.
+//! A bucket on disk is in the order of arrival, so it is encrypted with ChaCha20 under keys that never leave
+//! memory: when the shuffler is gone, so is the order. A key of 256 bits reaches only some of the n! orders
+//! of a large batch; the security of the cipher is the assumption that nobody can tell.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use shuffledp_randomizers::{Random, below};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// How many buckets there are: the values of a byte.
+/// The number of buckets: one for each value of a byte.
 const BUCKETS: usize = 256;
-/// Bytes that a bucket gathers before it writes.
+/// Bytes that a bucket holds before it writes, so that writes are few.
 const BUFFER: usize = 1 << 15;
 
 /// Why a batch cannot be shuffled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
-    /// A report of another length: it would be known by it.
+pub enum ShuffleError {
+    /// A report of another length: the length would identify it.
     #[error("a report of {got} bytes in a batch of reports of {length} bytes")]
     Length {
         /// Its bytes.
@@ -29,7 +34,8 @@ pub enum Error {
     },
     /// Reports must have bytes, and memory must hold some of them.
     #[error(
-        "reports of {length} bytes within {memory} bytes of memory: at least one byte, and room for {BUCKETS} reports"
+        "reports of {length} bytes within {memory} bytes of memory: at least one byte, and room for {BUCKETS} \
+         reports"
     )]
     Shape {
         /// Bytes of a report.
@@ -134,7 +140,7 @@ impl<F: Read + Write + Seek> Bucket<F> {
     }
 }
 
-/// The stream of a key, added; a second time it is taken away.
+/// Adds the key stream to the bytes; doing so a second time decrypts them.
 fn encrypt(cipher: &mut ChaCha20Rng, bytes: &mut [u8]) {
     let mut words = bytes.chunks_exact_mut(4);
     for word in &mut words {
@@ -152,7 +158,7 @@ fn encrypt(cipher: &mut ChaCha20Rng, bytes: &mut [u8]) {
     }
 }
 
-/// All orders alike.
+/// A uniformly random permutation.
 fn permute<R: Random>(reports: &mut [u8], length: usize, random: &mut R) {
     let count = reports.len() / length;
     for last in (1..count).rev() {
@@ -170,10 +176,11 @@ where
     F: Read + Write + Seek,
     O: FnMut() -> io::Result<F>,
 {
-    /// For reports of `length` bytes. Beyond `memory` bytes they go to places that `open` gives, such as temporary files.
-    pub fn new(length: usize, memory: usize, random: R, open: O) -> Result<Self, Error> {
+    /// For reports of `length` bytes. Beyond `memory` bytes they go to places that `open` gives, such as
+    /// temporary files.
+    pub fn new(length: usize, memory: usize, random: R, open: O) -> Result<Self, ShuffleError> {
         if length == 0 || memory / length < BUCKETS {
-            return Err(Error::Shape { length, memory });
+            return Err(ShuffleError::Shape { length, memory });
         }
         Ok(Self {
             length,
@@ -192,9 +199,9 @@ where
     }
 
     /// Takes a report.
-    pub fn push(&mut self, report: &[u8]) -> Result<(), Error> {
+    pub fn push(&mut self, report: &[u8]) -> Result<(), ShuffleError> {
         if report.len() != self.length {
-            return Err(Error::Length {
+            return Err(ShuffleError::Length {
                 got: report.len(),
                 length: self.length,
             });
@@ -216,13 +223,13 @@ where
         self.spill(report)
     }
 
-    fn spill(&mut self, report: &[u8]) -> Result<(), Error> {
+    fn spill(&mut self, report: &[u8]) -> Result<(), ShuffleError> {
         let drawn = (self.random.word() % BUCKETS as u64) as usize;
         Ok(self.buckets[drawn].push(report)?)
     }
 
     /// Gives out all reports in a random order.
-    pub fn finish(mut self, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
+    pub fn finish(mut self, mut each: impl FnMut(&[u8])) -> Result<(), ShuffleError> {
         if self.buckets.is_empty() {
             permute(&mut self.held, self.length, &mut self.random);
             self.held.chunks_exact(self.length).for_each(each);
@@ -231,7 +238,7 @@ where
         let mut all = Vec::new();
         for bucket in std::mem::take(&mut self.buckets) {
             if bucket.size() > self.memory as u64 {
-                return Err(Error::TooLarge {
+                return Err(ShuffleError::TooLarge {
                     reports: self.reports,
                     memory: self.memory,
                 });

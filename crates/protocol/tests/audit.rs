@@ -1,11 +1,14 @@
-//! The attack comes close to what theory says is there, never beyond what it says is not, and finds what is broken.
+//! The attack comes close to what theory says is there, never beyond what it says is not, and finds what is
+//! broken.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use shuffledp_accounting::{Delta, Mechanism, Participation, Rate, Round, account};
 use shuffledp_protocol::Confidence;
-use shuffledp_protocol::audit::{Evidence, Finding, Pair, Setting, Shuffle, audit, shuffled};
-use shuffledp_protocol::shuffler::Error;
+use shuffledp_protocol::ShuffleError;
+use shuffledp_protocol::audit::{
+    Evidence, Finding, Pair, Setting, Shuffle, audit, leaking, shuffled, unshuffled,
+};
 use shuffledp_randomizers::{
     DiscreteLaplace, Duchi, Gaussian, HadamardResponse, Hierarchy, Hybrid, KaryResponse,
     LocalHashing, Piecewise, Prefixes, PrivUnit, R1, R2, RInf, Randomizer, Simulated,
@@ -71,7 +74,8 @@ fn comes_within_a_quarter_of_what_is_there() {
     }
 }
 
-/// An attack that always "found" something would go past the bound by luck: at 95 % once in twenty, were it exactly at it. Here it stays below, with any participation, and over rounds.
+/// An attack that always "found" something would go past the bound by luck: at 95 % once in twenty, were it
+/// exactly at it. Here it stays below, with any participation, and over rounds.
 #[test]
 fn stays_below_the_upper_bound() {
     let kary = KaryResponse::new(4, 2.0).unwrap();
@@ -119,33 +123,13 @@ fn stays_below_the_upper_bound() {
     assert!(found.epsilon > 0.5 * lower && found.epsilon <= upper);
 }
 
-fn unshuffled(
-    reports: &[u8],
-    length: usize,
-    _: &mut Simulated,
-    each: &mut dyn FnMut(&[u8]),
-) -> Result<(), Error> {
-    reports.chunks_exact(length).for_each(each);
-    Ok(())
-}
-
-fn leaking_the_first(
-    reports: &[u8],
-    length: usize,
-    random: &mut Simulated,
-    each: &mut dyn FnMut(&[u8]),
-) -> Result<(), Error> {
-    each(&reports[..length]);
-    shuffled(&reports[length..], length, random, each)
-}
-
 /// Always swaps the ends: the last report comes out first.
 fn leaking_the_last(
     reports: &[u8],
     length: usize,
     random: &mut Simulated,
     each: &mut dyn FnMut(&[u8]),
-) -> Result<(), Error> {
+) -> Result<(), ShuffleError> {
     let last = reports.len() - length;
     each(&reports[last..]);
     shuffled(&reports[..last], length, random, each)
@@ -159,7 +143,7 @@ fn finds_a_shuffler_that_does_not_forget() {
         let (_, upper) = bracket(randomizer.mechanism(), &setting);
         for (shuffle, position) in [
             (unshuffled as Shuffle, None),
-            (leaking_the_first, Some(0)),
+            (leaking, Some(0)),
             (leaking_the_last, Some(0)),
         ] {
             let finding = attack(&randomizer, k, &setting, shuffle);

@@ -1,4 +1,5 @@
-//! Rounds from end to end: who takes part, what is read, and how often the truth lies where the analyzer says.
+//! Rounds from end to end: who takes part, what is read, and how often the truth lies where the analyzer
+//! says.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -42,7 +43,8 @@ where
         .unwrap()
 }
 
-/// Every user as often as every other, any two together as often as any other two, and never more than the sample.
+/// Every user as often as every other, any two together as often as any other two, and never more than the
+/// sample.
 #[test]
 fn samples_are_uniform() {
     let mut random = Simulated::new(1, 0);
@@ -130,7 +132,8 @@ fn shares_lie_in_their_intervals_as_often_as_they_say() {
             share_coverage(&HadamardResponse::new(8, 2.0).unwrap(), 8, participation),
             share_coverage(&UnaryEncoding::optimized(8, 2.0).unwrap(), 8, participation),
         ];
-        // 1600 intervals each: half a percent is a deviation, a little more as those of a round hang together.
+        // 1600 intervals each: half a percent is a deviation, a little more as those of a round hang
+        // together.
         assert!(
             covered.iter().all(|share| (0.93..0.97).contains(share)),
             "{participation:?}: {covered:?}"
@@ -138,7 +141,8 @@ fn shares_lie_in_their_intervals_as_often_as_they_say() {
     }
 }
 
-/// Where a few people decide, and an estimate of nothing would have no variance: a sample of a hundred, one holder in a hundred, almost no noise.
+/// Where a few people decide, and an estimate of nothing would have no variance: a sample of a hundred, one
+/// holder in a hundred, almost no noise.
 #[test]
 fn rare_values_lie_in_their_intervals_too() {
     fn coverage<R>(randomizer: &R) -> f64

@@ -1,4 +1,5 @@
-//! What devices cost by the price they name, against every dataset of three people and every batch that can arrive, with and without dropouts.
+//! What devices cost by the price they name, against every dataset of three people and every batch that can
+//! arrive, with and without dropouts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,8 +1,9 @@
-//! Every order is equally likely, in memory and beyond it, and nothing of the order of arrival is left behind.
+//! Every order is equally likely, in memory and beyond it, and nothing of the order of arrival is left
+//! behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use shuffledp_protocol::{Error, Shuffler};
+use shuffledp_protocol::{ShuffleError, Shuffler};
 use shuffledp_randomizers::{Random, Simulated};
 use std::cell::RefCell;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
@@ -156,7 +157,7 @@ fn other_lengths_and_impossible_shapes_are_refused() {
     let open = || Ok(Cursor::new(Vec::new()));
     assert!(matches!(
         Shuffler::new(0, 1000, Simulated::new(0, 0), open),
-        Err(Error::Shape { .. })
+        Err(ShuffleError::Shape { .. })
     ));
     assert!(Shuffler::new(100, 1000, Simulated::new(0, 0), open).is_err());
     let mut shuffler = Shuffler::new(4, 4096, Simulated::new(0, 0), open).unwrap();

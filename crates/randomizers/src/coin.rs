@@ -15,7 +15,7 @@ const DOUBT: f64 = 1e-14;
 /// ```
 /// use shuffledp_randomizers::Coin;
 /// // Three to one, or a little less.
-/// let coin = Coin::shy(3.0, 1.0);
+/// let coin = Coin::at_most(3.0, 1.0);
 /// assert!(coin.probability() <= 0.75 && coin.probability() > 0.75 - 1e-13);
 /// assert_eq!(Coin::fair().probability(), 0.5);
 /// ```
@@ -25,8 +25,9 @@ pub struct Coin {
 }
 
 impl Coin {
-    /// Heads against tails at odds not above `heads` to `tails`, both positive and known to a few units in the last place; the rarer side is exact to 1e-14 of itself.
-    pub fn shy(heads: f64, tails: f64) -> Self {
+    /// Heads against tails at odds not above `heads` to `tails`, both positive and known to a few units in
+    /// the last place; the rarer side is exact to 1e-14 of itself.
+    pub fn at_most(heads: f64, tails: f64) -> Self {
         let whole = 2f64.powi(64);
         let threshold = if heads <= tails {
             (whole * (heads / (heads + tails)) * (1.0 - DOUBT)).floor() as u64
@@ -62,7 +63,8 @@ impl Coin {
     }
 }
 
-/// Heads with probability `value` in [0, 1], to the last of 64 bits: for rounding a value up or down, where nothing depends on the last bit.
+/// Heads with probability `value` in [0, 1], to the last of 64 bits: for rounding a value up or down, where
+/// nothing depends on the last bit.
 pub(crate) fn round_up<R: Random + ?Sized>(value: f64, random: &mut R) -> bool {
     value >= 1.0 || random.word() < (value * 2f64.powi(64)) as u64
 }
@@ -88,7 +90,7 @@ mod tests {
     #[test]
     fn coins_are_never_certain_and_lean_to_the_side_they_say() {
         for odds in [1e-30, 1e-9, 0.3, 1.0, 40.0, 1e15, 1e22, 1e40] {
-            let coin = Coin::shy(odds, 1.0);
+            let coin = Coin::at_most(odds, 1.0);
             assert!(coin.probability() > 0.0 && coin.complement() > 0.0);
             let ratio = coin.probability() / coin.complement() / odds;
             // Below 2⁻⁶⁴ there is nothing to round to.

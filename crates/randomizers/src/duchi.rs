@@ -32,7 +32,7 @@ impl Duchi {
         domain::epsilon0(epsilon0, 100.0)?;
         Ok(Self(Bit {
             mechanism: Mechanism::scalar(ScalarKind::Duchi, epsilon0)?,
-            truth: Coin::shy(epsilon0.exp(), 1.0),
+            truth: Coin::at_most(epsilon0.exp(), 1.0),
         }))
     }
 }

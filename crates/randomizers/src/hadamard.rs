@@ -46,7 +46,7 @@ impl HadamardResponse {
             blocks,
             size,
             mechanism: oracle.into(),
-            inside: Coin::shy(weight, rest),
+            inside: Coin::at_most(weight, rest),
         })
     }
 

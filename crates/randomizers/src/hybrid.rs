@@ -40,7 +40,7 @@ impl Hybrid {
     pub fn new(epsilon0: f64) -> Result<Self, Error> {
         let cell = if epsilon0 > QUIET {
             let rare = (-0.5 * epsilon0).exp();
-            let coin = Coin::shy(1.0 - rare, rare);
+            let coin = Coin::at_most(1.0 - rare, rare);
             Some((Piecewise::new(epsilon0)?.0, coin))
         } else {
             None

@@ -33,7 +33,7 @@ impl KaryResponse {
         Ok(Self(Kary {
             categories,
             mechanism,
-            truth: Coin::shy(e, categories as f64 - 1.0),
+            truth: Coin::at_most(e, categories as f64 - 1.0),
         }))
     }
 }

@@ -45,7 +45,7 @@ impl LocalHashing {
             categories,
             buckets,
             mechanism: oracle.into(),
-            truth: Coin::shy(e, buckets as f64 - 1.0),
+            truth: Coin::at_most(e, buckets as f64 - 1.0),
         }))
     }
 

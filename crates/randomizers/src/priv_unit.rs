@@ -89,7 +89,7 @@ impl PrivUnit {
             mechanism: Mechanism::some_ldp(epsilon0)?,
             threshold,
             // Kept with 1/E or a little more: refused at odds of at most E − 1 to 1.
-            refuse: Coin::shy(epsilon0.exp_m1(), 1.0),
+            refuse: Coin::at_most(epsilon0.exp_m1(), 1.0),
             cap: Cap::of(threshold, d),
         }))
     }

@@ -37,7 +37,7 @@ impl R2 {
         Ok(Self(SignedDirection {
             shape: Shape::new(dimension, radius)?,
             mechanism: Mechanism::binary_response(epsilon0)?,
-            truth: Coin::shy(epsilon0.exp(), 1.0),
+            truth: Coin::at_most(epsilon0.exp(), 1.0),
         }))
     }
 }

@@ -44,7 +44,7 @@ impl<M: Measured> Vectors<Signs<M>> {
         Ok(Self(Signs {
             shape: Shape::new(dimension, radius)?,
             mechanism: Mechanism::binary_response(epsilon0)?,
-            truth: Coin::shy(epsilon0.exp(), 1.0),
+            truth: Coin::at_most(epsilon0.exp(), 1.0),
             measured: std::marker::PhantomData,
         }))
     }

@@ -56,7 +56,7 @@ impl SquareWave {
         Ok(Self(Wave {
             mechanism: law.into(),
             half: law.half(),
-            inside: Coin::shy(wave * epsilon0.exp(), LEVELS as f64),
+            inside: Coin::at_most(wave * epsilon0.exp(), LEVELS as f64),
         }))
     }
 }

@@ -42,7 +42,7 @@ impl SubsetSelection {
             categories,
             size,
             mechanism: oracle.into(),
-            inside: Coin::shy(weight, outside),
+            inside: Coin::at_most(weight, outside),
         }))
     }
 }

@@ -38,7 +38,7 @@ impl UnaryEncoding {
         domain::epsilon0(epsilon0, 100.0)?;
         let kind = OracleKind::SymmetricUnary;
         let half = (0.5 * epsilon0).exp();
-        let own = Coin::shy(half, 1.0);
+        let own = Coin::at_most(half, 1.0);
         Ok(Self(Unary {
             categories,
             mechanism: Mechanism::oracle(kind, categories, epsilon0)?,
@@ -56,7 +56,7 @@ impl UnaryEncoding {
             categories,
             mechanism: Mechanism::oracle(kind, categories, epsilon0)?,
             own: Coin::fair(),
-            other: Coin::shy(epsilon0.exp(), 1.0),
+            other: Coin::at_most(epsilon0.exp(), 1.0),
         }))
     }
 }

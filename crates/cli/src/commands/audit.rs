@@ -10,19 +10,19 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use shuffledp::protocol::Confidence;
 use shuffledp::protocol::audit::{
-    Evidence, Finding, Pair, Place, Setting, Shuffle, audit, shuffled,
+    Evidence, Finding, Holds, Pair, Place, Setting, Shuffle, audit, categories, leaking, numbers,
+    shuffled, unshuffled, vectors, with_others,
 };
-use shuffledp::protocol::shuffler;
-use shuffledp::randomizers::{DIMENSION, Device, Random, Randomizer, Secure, Simulated};
+use shuffledp::randomizers::{Device, Random, Randomizer, Secure};
 use shuffledp::{
-    Answer, Delta, Epsilon, Input, Round, RoundSpec, Side, VectorNorm, grouped, plain, rounded,
-    with_dropout,
+    Answer, Delta, Epsilon, Round, RoundSpec, Side, grouped, plain, rounded, with_dropout,
 };
 use std::borrow::Borrow;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-/// Reports of one dataset, where nobody says how many runs: some twenty seconds, of categories and of the rest.
+/// Reports of one dataset, where nobody says how many runs: some twenty seconds, of categories and of the
+/// rest.
 const REPORTS: [u64; 2] = [150_000_000, 25_000_000];
 /// Users of an audit: each run is all of them.
 const MOST_USERS: u64 = 10_000_000;
@@ -73,7 +73,8 @@ pub(crate) struct AuditArguments {
         help_heading = "Attack"
     )]
     others: Option<String>,
-    /// Runs of each dataset [default: what makes 1.5e8 reports, 2.5e7 of numbers and vectors, from 1000 to 1.5e6]
+    /// Runs of each dataset [default: what makes 1.5e8 reports, 2.5e7 of numbers and vectors, from 1000 to
+    /// 1.5e6]
     #[arg(long, value_name = "N", help_heading = "Attack")]
     trials: Option<Count>,
     /// Confidence of the finding, in [0.5, 1)
@@ -228,15 +229,14 @@ impl AuditArguments {
         })
     }
 
-    /// Datasets of values that are typed, or of those that tell most: others who hold neither value, or one of them.
+    /// Datasets of the values that are typed, or of the `ends` that an audit tries.
     fn pairs<V: Copy + PartialEq>(
         &self,
         parse: impl Fn(&'static str, &str) -> Result<V, Failure>,
-        ends: &[(V, V)],
-        more: &[V],
+        (ends, more): (Vec<(V, V)>, Vec<V>),
     ) -> Result<Vec<Pair<V>>, Failure> {
         let ends = match &self.pair {
-            None => ends.to_vec(),
+            None => ends,
             Some(text) => match text.split_once(',') {
                 Some((first, second)) => vec![(parse("--pair", first)?, parse("--pair", second)?)],
                 None => return Err(Failure::value("--pair", text, "two values, such as 0,1")),
@@ -260,68 +260,35 @@ impl AuditArguments {
                     second,
                     others,
                 }),
-                None => {
-                    let third = more
-                        .iter()
-                        .copied()
-                        .find(|value| *value != first && *value != second);
-                    let all = third.into_iter().chain([first, second]);
-                    pairs.extend(all.map(|others| Pair {
-                        first,
-                        second,
-                        others,
-                    }));
-                }
+                None => pairs.extend(with_others(first, second, &more)),
             }
         }
         Ok(pairs)
     }
 
     fn categories(&self, spec: &RoundSpec) -> Result<Vec<Pair<u64>>, Failure> {
-        let k = spec.randomizer.k.unwrap_or(2);
-        let mut ends = vec![(0, 1)];
-        if k > 3 && !spec.randomizer.pairs_are_alike() {
-            ends.push((0, k - 1));
-        }
-        let more: Vec<u64> = (0..k.min(3)).rev().collect();
         let whole = |flag: &'static str, text: &str| typed(flag, text, |Count(number)| number);
-        self.pairs(whole, &ends, &more)
+        self.pairs(whole, categories(&spec.randomizer))
     }
 
     fn numbers(&self) -> Result<Vec<Pair<f64>>, Failure> {
         let real = |flag: &'static str, text: &str| typed(flag, text, |Real(number)| number);
-        self.pairs(real, &[(0.0, 1.0)], &[0.5])
+        self.pairs(real, numbers())
     }
 
-    /// Opposite vectors, and others at one of them, at right angles, or at the middle.
+    /// Opposite vectors: none can be typed.
     fn vectors(&self, spec: &RoundSpec) -> Result<Vec<Pair<Vec<f32>>>, Failure> {
-        if self.pair.is_some() || self.others.is_some() {
-            let flag = if self.pair.is_some() {
-                "--pair"
-            } else {
-                "--others"
-            };
-            return Err(Failure::flag(
+        let typed = [
+            ("--pair", self.pair.is_some()),
+            ("--others", self.others.is_some()),
+        ];
+        match typed.into_iter().find(|(_, given)| *given) {
+            Some((flag, _)) => Err(Failure::flag(
                 flag,
                 format!("{flag}: vectors are not typed; opposite ones are tried"),
-            ));
+            )),
+            None => Ok(vectors(&spec.randomizer)),
         }
-        let dimension = spec.randomizer.dimension.unwrap_or(DIMENSION) as usize;
-        let mut axis = vec![0.0f32; dimension];
-        if spec.randomizer.input() == Input::Vector(VectorNorm::LInf) {
-            axis.fill(1.0);
-        } else {
-            axis[0] = 1.0;
-        }
-        let opposite: Vec<f32> = axis.iter().map(|x| -x).collect();
-        let middle = vec![0.0; dimension];
-        Ok([&axis, &opposite, &middle]
-            .map(|others| Pair {
-                first: axis.clone(),
-                second: opposite.clone(),
-                others: others.clone(),
-            })
-            .to_vec())
     }
 
     /// Runs it.
@@ -490,13 +457,14 @@ impl Found {
             Place::First => "first",
             Place::Last => "last",
         };
-        let (likelier, other) = if finding.first {
+        let (likelier, other) = if finding.likelier == Holds::First {
             ("first", "second")
         } else {
             ("second", "first")
         };
         format!(
-            "{}, sending {sends}; {looked} speaks for the {likelier} value by a factor of {:.4} or more\nin {} of {} runs with it, and in {} of as many with the {other} (seed {}).",
+            "{}, sending {sends}; {looked} speaks for the {likelier} value by a factor of {:.4} or more\n\
+             in {} of {} runs with it, and in {} of as many with the {other} (seed {}).",
             self.pair,
             finding.threshold,
             grouped(finding.seen.0),
@@ -560,27 +528,4 @@ impl Shown for Vec<f32> {
         };
         name.to_owned()
     }
-}
-
-/// A shuffler that is none.
-fn unshuffled(
-    reports: &[u8],
-    length: usize,
-    _: &mut Simulated,
-    each: &mut dyn FnMut(&[u8]),
-) -> Result<(), shuffler::Error> {
-    reports.chunks_exact(length).for_each(each);
-    Ok(())
-}
-
-/// A shuffler that forgets the first report.
-fn leaking(
-    reports: &[u8],
-    length: usize,
-    random: &mut Simulated,
-    each: &mut dyn FnMut(&[u8]),
-) -> Result<(), shuffler::Error> {
-    let (first, rest) = reports.split_at(length.min(reports.len()));
-    first.chunks_exact(length).for_each(&mut *each);
-    shuffled(rest, length, random, each)
 }

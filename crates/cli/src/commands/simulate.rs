@@ -16,7 +16,7 @@ use crate::question::{RoundFlags, described};
 use crate::series::{Look, Series, Sheet};
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
-use shuffledp::protocol::{Analyzer, Attendance, Collection, Confidence, Uncollected};
+use shuffledp::protocol::{Analyzer, Attendance, Collection, CollectionError, Confidence};
 use shuffledp::randomizers::{Random, Randomizer, Secure, Simulated, below};
 use shuffledp::{
     Answer, Delta, Epsilon, RandomizerSpec, Round, RoundSpec, Side, Unknown, grouped, plain,
@@ -360,7 +360,7 @@ impl RoundArguments {
             ),
         };
         let analyzer = analyzer.map_err(|error| match error {
-            Uncollected::Randomizer(error) => error.into(),
+            CollectionError::Randomizer(error) => error.into(),
             error => Failure::incomplete(error.to_string()),
         })?;
         match analyzer.taken() {

@@ -1,221 +1,149 @@
-//! `shuffledp train`: private learning on examples that stay with their owners, with the budget as it is spent.
+//! `shuffledp train`: private learning on examples that stay with their owners, with the budget as it is
+//! spent.
+//!
+//! Flags become a [`RunSpec`]; the library runs it; this module prints its events and its outcome.
 
-mod folder;
-mod run;
-mod setup;
 mod table;
 
+use crate::choice::choice;
 use crate::commands::epsilon::from_below;
 use crate::failure::Failure;
 use crate::number::{Count, Real};
 use crate::output::Format;
 use crate::plot::{Axis, BUILT, Kind, Picture};
 use crate::series::{Look, Series, Sheet};
-use clap::{Args, Parser, ValueEnum};
-use folder::Folder;
-pub(crate) use run::Course;
-use run::{Event, Outcome, Point, Price};
-use serde::{Deserialize, Serialize};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, CommandFactory, Parser};
 use serde_json::json;
-use shuffledp::Side;
-use shuffledp::{grouped, plain, rounded};
+use shuffledp::learning::run::{
+    AlgorithmKind, Event, FeatureKind, Folder, Looks, ModelKind, OptimizerKind, Outcome, Planned,
+    Point, Price, Reason, RunSpec, Setup, Source, TableSpec, randomizers, run, to_csv,
+};
+use shuffledp::learning::{Activation, Schedule};
+use shuffledp::{Round, Side, grouped, plain, rounded};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// How people are asked, and whom they trust.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum AlgorithmName {
-    /// A sample of the users each round, through the shuffler
-    CldpSgd,
-    /// Each user by its own coin, through the shuffler
-    CheckIn,
-    /// Blocks of examples in a random order, each a step: the unit of privacy is a block
-    Blocks,
-    /// The reports of cldp-sgd with nobody to shuffle them
-    Local,
-    /// A trusted server holds the data and adds the noise
-    Central,
-    /// No protection
-    None,
-}
-
-/// What is trained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ModelName {
-    /// Logistic regression
-    Logistic,
-    /// One hidden layer
-    Mlp,
-    /// The papers' network with disjoint pooling: 13,722 parameters on 28x28 pixels
-    Cnn,
-    /// The papers' network with overlapping pooling: 26,010 parameters
-    CnnOverlapping,
-}
-
-/// What a model sees of an example.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Features {
-    /// The numbers of the example
-    Plain,
-    /// 128 oriented gradients of the picture
-    OrientedGradients,
-}
-
-/// What follows a layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ActivationName {
-    Tanh,
-    Relu,
-}
-
-/// What the server does with a mean gradient.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum OptimizerName {
-    /// Gradient descent with momentum
-    Sgd,
-    /// Adam
-    Adam,
-}
-
-/// How the rate changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ScheduleName {
-    /// Not at all
-    Constant,
-    /// To 0 along a cosine, over the planned rounds
-    Cosine,
-    /// As one over the root of the round
-    Root,
-}
-
-impl AlgorithmName {
-    fn name(self) -> &'static str {
-        match self {
-            Self::CldpSgd => "cldp-sgd",
-            Self::CheckIn => "check-in",
-            Self::Blocks => "blocks",
-            Self::Local => "local",
-            Self::Central => "central",
-            Self::None => "none",
-        }
-    }
-}
-
-impl ModelName {
-    fn title(self) -> &'static str {
-        match self {
-            Self::Logistic => "Logistic regression",
-            Self::Mlp => "A network of one hidden layer",
-            Self::Cnn => "The convolutional network with disjoint pooling",
-            Self::CnnOverlapping => "The convolutional network with overlapping pooling",
-        }
-    }
-}
-
-/// What is learnt from what, by whom and how: all that a run depends on.
-#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TrainWords {
-    /// A folder with MNIST's, Fashion-MNIST's or CIFAR-10's files, or a CSV or Parquet table: one example a user
+/// The flags that describe a run.
+#[derive(Args, Debug)]
+struct TrainFlags {
+    /// A folder with MNIST's, Fashion-MNIST's or CIFAR-10's files, or a CSV or Parquet table: one example a
+    /// user
     #[arg(long, value_name = "PATH", help_heading = "Data")]
-    pub(crate) data: Option<PathBuf>,
+    data: Option<PathBuf>,
     /// Learn from a synthetic set, made here
     #[arg(long, conflicts_with = "data", help_heading = "Data")]
-    pub(crate) demo: bool,
+    demo: bool,
     /// The column of a table to be learnt; every other column is a number
     #[arg(long, value_name = "NAME", help_heading = "Data")]
-    pub(crate) label: Option<String>,
-    /// Where the numbers of a table lie, known beforehand: lo..hi, or name=lo..hi for one column [default: 0..1]
+    label: Option<String>,
+    /// Where the numbers of a table lie, known beforehand: lo..hi, or name=lo..hi for one column [default:
+    /// 0..1]
     #[arg(long, value_name = "RANGE", help_heading = "Data")]
-    pub(crate) range: Vec<String>,
+    range: Vec<String>,
     /// The classes of a table, known beforehand, between commas
     #[arg(long, value_name = "LIST", help_heading = "Data")]
-    pub(crate) classes: Option<String>,
+    classes: Option<String>,
     /// The share of a table's rows to be judged by [default: 0.2]
     #[arg(long, value_name = "F", help_heading = "Data")]
-    pub(crate) test_share: Option<Real>,
+    test_share: Option<Real>,
     /// Hold this share of the training examples out, and judge by them instead of the test examples
     #[arg(long, value_name = "F", help_heading = "Data")]
-    pub(crate) validation: Option<Real>,
+    validation: Option<Real>,
     /// What the model sees [default: oriented-gradients for logistic regression on pictures, else plain]
-    #[arg(long, value_enum, help_heading = "Model")]
-    pub(crate) features: Option<Features>,
+    #[arg(long, value_parser = choice::<FeatureKind>(), help_heading = "Model")]
+    features: Option<FeatureKind>,
     /// What is trained
-    #[arg(long, value_enum, default_value = "logistic", help_heading = "Model")]
-    pub(crate) model: ModelName,
+    #[arg(
+        long,
+        value_parser = choice::<ModelKind>(),
+        default_value = "logistic",
+        help_heading = "Model"
+    )]
+    model: ModelKind,
     /// Numbers in the hidden layer of mlp [default: 32]
     #[arg(long, value_name = "N", help_heading = "Model")]
-    pub(crate) hidden: Option<Count>,
+    hidden: Option<Count>,
     /// What follows a hidden layer
-    #[arg(long, value_enum, default_value = "tanh", help_heading = "Model")]
-    pub(crate) activation: ActivationName,
+    #[arg(
+        long,
+        value_parser = choice::<Activation>(),
+        default_value = "tanh",
+        help_heading = "Model"
+    )]
+    activation: Activation,
     /// How people are asked, and whom they trust
     #[arg(
         long,
-        value_enum,
+        value_parser = choice::<AlgorithmKind>(),
         default_value = "cldp-sgd",
         help_heading = "Mechanism"
     )]
-    pub(crate) algorithm: AlgorithmName,
+    algorithm: AlgorithmKind,
     /// What protects a gradient [default: r-2; laplace for blocks]
     #[arg(
         long,
         value_name = "NAME",
-        value_parser = setup::randomizers_of_vectors(),
+        value_parser = randomizer_names(),
         help_heading = "Mechanism"
     )]
-    pub(crate) randomizer: Option<String>,
+    randomizer: Option<String>,
     /// Local guarantee of one report
     #[arg(long, value_name = "E0", help_heading = "Mechanism")]
-    pub(crate) epsilon0: Option<Real>,
+    epsilon0: Option<Real>,
     /// Gaussian noise in units of --clip, for gaussian and central
     #[arg(long, value_name = "S", help_heading = "Mechanism")]
-    pub(crate) sigma: Option<Real>,
+    sigma: Option<Real>,
     /// The norm that gradients are clipped to, the randomizer's norm [default: 1; none for none]
     #[arg(long, value_name = "C", help_heading = "Mechanism")]
-    pub(crate) clip: Option<Real>,
+    clip: Option<Real>,
     /// Users sampled each round, for cldp-sgd, local and none [default: all]
     #[arg(long, value_name = "M", help_heading = "Mechanism")]
-    pub(crate) sample: Option<Count>,
+    sample: Option<Count>,
     /// Probability that a user takes part in a round, for check-in
     #[arg(long, value_name = "G", help_heading = "Mechanism")]
-    pub(crate) check_in: Option<Real>,
+    check_in: Option<Real>,
     /// Number of blocks, for blocks
     #[arg(long, value_name = "B", help_heading = "Mechanism")]
-    pub(crate) blocks: Option<Count>,
+    blocks: Option<Count>,
     /// Batches of an epoch, for central [default: 100]
     #[arg(long, value_name = "K", help_heading = "Mechanism")]
-    pub(crate) batches: Option<Count>,
+    batches: Option<Count>,
     /// Add reports where they are drawn instead of shuffling them: the sum has the same law
     #[arg(long, help_heading = "Mechanism")]
-    pub(crate) fast: bool,
-    /// Rounds; epochs for blocks and central [default: 100, or as many as --target-epsilon allows, at most 10,000]
+    fast: bool,
+    /// Rounds; epochs for blocks and central [default: 100, or as many as --target-epsilon allows, at most
+    /// 10,000]
     #[arg(long, value_name = "T", help_heading = "Learning")]
-    pub(crate) rounds: Option<Count>,
+    rounds: Option<Count>,
     /// Learning rate of the first round [default: 0.1]
     #[arg(long, value_name = "R", help_heading = "Learning")]
-    pub(crate) rate: Option<Real>,
+    rate: Option<Real>,
     /// How the rate changes
-    #[arg(long, value_enum, default_value = "cosine", help_heading = "Learning")]
-    pub(crate) schedule: ScheduleName,
+    #[arg(
+        long,
+        value_parser = choice::<Schedule>(),
+        default_value = "cosine",
+        help_heading = "Learning"
+    )]
+    schedule: Schedule,
     /// What the server does with a mean gradient
-    #[arg(long, value_enum, default_value = "sgd", help_heading = "Learning")]
-    pub(crate) optimizer: OptimizerName,
+    #[arg(
+        long,
+        value_parser = choice::<OptimizerKind>(),
+        default_value = "sgd",
+        help_heading = "Learning"
+    )]
+    optimizer: OptimizerKind,
     /// Momentum of sgd [default: 0.9]
     #[arg(long, value_name = "B", help_heading = "Learning")]
-    pub(crate) momentum: Option<Real>,
+    momentum: Option<Real>,
     /// Keep the parameters within this distance of the start
     #[arg(long, value_name = "R", help_heading = "Learning")]
-    pub(crate) radius: Option<Real>,
+    radius: Option<Real>,
     /// Stop before the round that would take the certified epsilon above this
     #[arg(long, value_name = "E", help_heading = "Question")]
-    pub(crate) target_epsilon: Option<Real>,
+    target_epsilon: Option<Real>,
     /// Central delta, in [1e-300, 1)
     #[arg(
         long,
@@ -223,23 +151,24 @@ pub(crate) struct TrainWords {
         default_value = "1e-5",
         help_heading = "Question"
     )]
-    pub(crate) delta: Real,
+    delta: Real,
     /// Rounds between two looks at accuracy and epsilon [default: a twentieth of all]
     #[arg(long, value_name = "K", help_heading = "Output")]
-    pub(crate) every: Option<Count>,
-    /// Simulate: the same seed gives the same run, and protects nobody [default: the operating system's randomness]
+    every: Option<Count>,
+    /// Simulate: the same seed gives the same run, and protects nobody [default: the operating system's
+    /// randomness]
     #[arg(long, value_name = "S", help_heading = "Output")]
-    pub(crate) seed: Option<Count>,
+    seed: Option<Count>,
 }
 
 #[derive(Args)]
 pub(crate) struct TrainArguments {
     #[command(flatten)]
-    words: TrainWords,
+    flags: TrainFlags,
     /// A new folder for the run: record.json, rounds.csv, accuracy.svg, and a checkpoint to go on from
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Go on with the run of this folder; its record has all other words
+    /// Go on with the run of this folder; its record has all other options
     #[arg(long, value_name = "DIR", exclusive = true, help_heading = "Output")]
     resume: Option<PathBuf>,
     /// How to print
@@ -247,205 +176,326 @@ pub(crate) struct TrainArguments {
     pub(crate) format: Format,
 }
 
+/// The names of the randomizers of gradients, with their titles.
+fn randomizer_names() -> impl TypedValueParser<Value = String> {
+    let values = randomizers().map(|entry| PossibleValue::new(entry.name()).help(entry.title()));
+    PossibleValuesParser::new(values)
+}
+
 impl TrainArguments {
-    /// Runs, printing as it goes where people read, and gives what is left to print.
+    /// Runs, printing as it goes where people read, and gives the text that is left to print.
     pub(crate) fn text(&self) -> Result<String, Failure> {
-        let (words, mut folder) = match (&self.resume, &self.out) {
+        let (spec, mut folder) = match (&self.resume, &self.out) {
             (Some(path), _) => {
                 let folder = Folder::open(path);
-                if let Some(result) = folder.result()? {
-                    return Ok(format!("This run is over: {result}\n"));
+                if let Some(summary) = folder.summary()? {
+                    let (path, summary) = (path.display(), summary.join("\n"));
+                    return Ok(format!("This run is over: {path}.\n\n{summary}\n"));
                 }
-                (folder.words()?, Some(folder))
+                (folder.spec()?, Some(folder))
             }
             (None, Some(path)) => {
-                let mut words = self.words.clone().with_demonstration();
-                // Whoever goes on may be elsewhere.
-                if let Some(data) = &mut words.data
-                    && let Ok(full) = data.canonicalize()
-                {
-                    *data = full;
-                }
-                (words, Some(Folder::new(path)?))
+                let folder = Folder::create(path)?;
+                (with_full_path(self.flags.spec()?), Some(folder))
             }
-            (None, None) => (self.words.clone().with_demonstration(), None),
+            (None, None) => (self.flags.spec()?, None),
         };
-        let setup = words.setup()?;
+        let setup = set_up(spec)?;
+        let place = folder.as_ref().map(|folder| folder.path().to_owned());
         let people = self.format == Format::Table;
         let mut watch = |event: Event<'_>| match event {
             _ if !people => Ok(()),
-            Event::Begins(planned) => say(&format!(
-                "{}\n\n{planned}\n\n{}",
-                setup.about.join("\n"),
-                Point::HEADER
-            )),
-            Event::Looked(point) => say(&point.line()),
+            Event::Begins(planned) => {
+                let mut text = setup.about().join("\n") + "\n\n" + &sentence(planned, &setup);
+                if let Some(path) = &place {
+                    let path = path.display();
+                    text += &format!(
+                        "\nIf it is interrupted, go on with: shuffledp train --resume {path}"
+                    );
+                    if setup.spec().seed.is_none() {
+                        text += "\nUntil it is over, the file key in that folder is as secret as the data.";
+                    }
+                }
+                say(&format!("{text}\n\n{HEADER}"))
+            }
+            Event::Looked(point) => say(&line(point)),
+            _ => Ok(()),
         };
-        let outcome = run::run(&words, &setup, folder.as_mut(), &mut watch)?;
+        let outcome = run(&setup, folder.as_mut(), Looks::Priced, &mut watch)?;
+        let mut summary = summary(&outcome, &setup);
         if let Some(folder) = &folder {
-            let picture = BUILT
-                .then(|| picture(&outcome, &setup.about[0]))
-                .transpose()?;
-            folder.finish(&outcome, picture.as_deref())?;
+            if BUILT {
+                folder.attach("accuracy.svg", &picture(&outcome, &setup.about()[0])?)?;
+            }
+            folder.finish(&outcome, summary.clone())?;
+            summary.push(format!("The run is in {}.", folder.path().display()));
         }
         Ok(match self.format {
-            Format::Table => {
-                let mut lines = vec![String::new()];
-                lines.extend(outcome.summary(&words, &setup)?);
-                if let Some(folder) = &folder {
-                    lines.push(format!("The run is in {}.", folder.display()));
-                }
-                lines.join("\n") + "\n"
-            }
+            Format::Table => format!("\n{}\n", summary.join("\n")),
             Format::Json => {
                 let relation = outcome.spent.as_ref().map(|spent| spent.relation().name());
                 let record = json!({
                     "version": env!("CARGO_PKG_VERSION"),
                     "relation": relation,
-                    "query": words,
-                    "about": setup.about,
-                    "notes": setup.notes,
-                    "delta": setup.delta,
-                    "result": outcome.json(),
+                    "query": setup.spec(),
+                    "about": setup.about(),
+                    "notes": setup.notes(),
+                    "delta": setup.delta(),
+                    "result": outcome.to_json(),
                 });
                 format!("{record}\n")
             }
-            Format::Csv => run::csv(&outcome.points),
+            Format::Csv => to_csv(&outcome.points),
         })
     }
 }
 
-/// A command line without its first two words.
+/// A command line without `shuffledp train`.
 #[derive(Parser)]
 #[command(name = "train", no_binary_name = true)]
 struct Line {
     #[command(flatten)]
-    words: TrainWords,
+    flags: TrainFlags,
 }
 
-impl TrainWords {
-    /// What stands behind `shuffledp train`, separated by spaces.
-    pub(crate) fn parsed(line: &str) -> Result<Self, Failure> {
-        Ok(Line::try_parse_from(line.split_whitespace())?.words)
-    }
+/// The run that the flags behind `shuffledp train` describe, separated by spaces; its data may still be
+/// missing.
+pub(crate) fn parsed(line: &str) -> Result<RunSpec, Failure> {
+    Line::try_parse_from(line.split_whitespace())?.flags.spec()
+}
 
-    /// How well it goes, in memory and without prices; `step` hears of every round, and of how many there are.
-    pub(crate) fn course(&self, step: &mut dyn FnMut(u64, u64)) -> Result<Course, Failure> {
-        run::course(self, &self.setup()?, step)
-    }
+/// The round that a run is charged for, and the rounds that were looked at with the accuracy after each.
+pub(crate) struct Course {
+    pub(crate) round: Option<Round>,
+    pub(crate) looks: Vec<(u64, f64)>,
+}
 
-    /// A demonstration has its own answers where nothing is said.
-    fn with_demonstration(mut self) -> Self {
-        if self.demo {
-            let real = |word: &mut Option<Real>, number: f64| {
-                word.get_or_insert(Real(number));
-            };
-            let count = |word: &mut Option<Count>, number: u64| {
-                word.get_or_insert(Count(number));
-            };
-            let plain = matches!(self.algorithm, AlgorithmName::None | AlgorithmName::Central);
-            if !plain && self.needs_epsilon0() {
-                real(&mut self.epsilon0, 3.0);
-            }
-            match self.algorithm {
-                AlgorithmName::CldpSgd | AlgorithmName::Local | AlgorithmName::None => {
-                    count(&mut self.sample, 4000);
-                }
-                AlgorithmName::CheckIn => real(&mut self.check_in, 0.2),
-                AlgorithmName::Blocks => count(&mut self.blocks, 100),
-                AlgorithmName::Central => real(&mut self.sigma, 10.0),
-            }
-            if self.target_epsilon.is_none() {
-                count(&mut self.rounds, 60);
-            }
-            real(&mut self.rate, 0.3);
-            self.features.get_or_insert(Features::Plain);
+/// Runs in memory and without prices; `step` hears of every round, and of how many there are.
+pub(crate) fn course(spec: RunSpec, step: &mut dyn FnMut(u64, u64)) -> Result<Course, Failure> {
+    let setup = set_up(spec)?;
+    let outcome = run::<Failure>(&setup, None, Looks::Unpriced, &mut |event| {
+        if let Event::Stepped(round, rounds) = event {
+            step(round, rounds);
         }
-        self
+        Ok(())
+    })?;
+    let looks = outcome.looks();
+    Ok(Course {
+        looks: looks
+            .filter_map(|point| Some((point.round, point.accuracy?)))
+            .collect(),
+        round: outcome.round.clone(),
+    })
+}
+
+/// Whether a parameter of the library is a flag of this command.
+pub(crate) fn is_flag(name: &str) -> bool {
+    Line::command()
+        .get_arguments()
+        .any(|argument| argument.get_long() == Some(name))
+}
+
+/// Checks a description and reads its data.
+fn set_up(spec: RunSpec) -> Result<Setup, Failure> {
+    let Some(Source::Table(table)) = &spec.data else {
+        return Ok(Setup::read(spec)?);
+    };
+    spec.check()?;
+    let data = table::read(table)?;
+    Ok(Setup::new(spec, data)?)
+}
+
+/// A path that a process elsewhere understands, for the record.
+fn with_full_path(mut spec: RunSpec) -> RunSpec {
+    let path = match &mut spec.data {
+        Some(Source::Folder(path)) => path,
+        Some(Source::Table(table)) => &mut table.path,
+        _ => return spec,
+    };
+    if let Ok(full) = path.canonicalize() {
+        *path = full;
+    }
+    spec
+}
+
+impl TrainFlags {
+    /// The run that is described.
+    fn spec(&self) -> Result<RunSpec, Failure> {
+        let real = |number: Option<Real>| number.map(|Real(number)| number);
+        let count = |number: Option<Count>| number.map(|Count(number)| number);
+        Ok(RunSpec {
+            data: self.source()?,
+            validation: real(self.validation),
+            features: self.features,
+            model: self.model,
+            hidden: count(self.hidden),
+            activation: self.activation,
+            algorithm: self.algorithm,
+            randomizer: self.randomizer.clone(),
+            epsilon0: real(self.epsilon0),
+            sigma: real(self.sigma),
+            clip: real(self.clip),
+            sample: count(self.sample),
+            check_in: real(self.check_in),
+            blocks: count(self.blocks),
+            batches: count(self.batches),
+            fast: self.fast,
+            rounds: count(self.rounds),
+            rate: real(self.rate),
+            schedule: self.schedule,
+            optimizer: self.optimizer,
+            momentum: real(self.momentum),
+            radius: real(self.radius),
+            target_epsilon: real(self.target_epsilon),
+            delta: self.delta.0,
+            every: count(self.every),
+            seed: count(self.seed),
+        })
+    }
+
+    /// Where the examples come from.
+    fn source(&self) -> Result<Option<Source>, Failure> {
+        let table_flags = [
+            ("--range", !self.range.is_empty()),
+            ("--classes", self.classes.is_some()),
+            ("--test-share", self.test_share.is_some()),
+        ];
+        let surplus = table_flags.into_iter().find(|(_, given)| *given);
+        match (&self.data, &self.label, surplus) {
+            (None, Some(_), _) => {
+                let message = "--label is for a table, with --data";
+                Err(Failure::flag("--label", message))
+            }
+            (_, None, Some((flag, _))) => {
+                let message = format!("{flag} is for a table, with --label");
+                Err(Failure::flag(flag, message))
+            }
+            (None, None, None) => Ok(self.demo.then_some(Source::Demo)),
+            (Some(path), Some(label), _) => Ok(Some(Source::Table(TableSpec {
+                path: path.clone(),
+                label: label.clone(),
+                ranges: table::ranges(&self.range)?,
+                classes: self.classes.as_deref().map(table::classes),
+                test_share: self.test_share.map_or(0.2, |Real(share)| share),
+            }))),
+            (Some(path), None, None) if path.is_file() => {
+                let name = path.display();
+                let message =
+                    format!("--label, the column to be learnt, is needed for the table {name}");
+                Err(Failure::flag("--label", message))
+            }
+            (Some(path), None, None) => Ok(Some(Source::Folder(path.clone()))),
+        }
     }
 }
 
-/// A line for whoever watches.
+/// Prints a line at once.
 fn say(line: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{line}").and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
-        // Nobody watches any more: the run goes on.
+        // The reader has closed the pipe: the run goes on.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::unwritten(&error)),
     }
 }
 
-impl Point {
-    const HEADER: &str = "   round   reports   accuracy   epsilon, upper       lower\n ──────────────────────────────────────────────────────────";
-
-    /// One line of the table that grows.
-    fn line(&self) -> String {
-        let accuracy = self
-            .accuracy
-            .map_or(String::new(), |share| format!("{share:.4}"));
-        let (upper, lower) = match self.price {
-            Price::Spent(upper, lower) => {
-                (rounded(upper, Side::Upper), rounded(lower, Side::Lower))
-            }
-            Price::Unprovable => ("none".to_owned(), "?".to_owned()),
-            Price::Unasked | Price::Unprotected => ("-".to_owned(), "-".to_owned()),
-        };
-        format!(
-            "{:>8}{:>10}{accuracy:>11}{upper:>17}{lower:>12}",
-            grouped(self.round),
-            grouped(self.reports),
-        )
+/// So many rounds.
+fn many(rounds: u64) -> String {
+    match rounds {
+        1 => "1 round".to_owned(),
+        more => format!("{} rounds", grouped(more)),
     }
 }
 
-impl Outcome {
-    /// What came out, in sentences.
-    fn summary(&self, words: &TrainWords, setup: &setup::Setup) -> Result<Vec<String>, Failure> {
-        let mut lines = Vec::new();
-        let judged = match &words.validation {
-            Some(_) => "held-out",
-            None => "test",
-        };
-        if let Some(last) = self.points.last() {
-            let accuracy = last.accuracy.unwrap_or(f64::NAN);
-            lines.push(format!(
-                "After {}: accuracy {accuracy:.4} on {} {judged} examples.",
-                run::many(last.round),
-                grouped(setup.data.test().len() as u64),
-            ));
-            lines.push(match (&self.spent, last.price) {
-                (Some(spent), _) => format!(
-                    "Privacy: all rounds together are ({}, {})-differentially private when {}\n({}, {}).\nLower: {}.",
-                    spent.upper(),
-                    plain(setup.delta.value()),
-                    setup.change(spent.relation()),
-                    spent.upper().standing(),
-                    spent.upper().method(),
-                    from_below(spent.lower()),
-                ),
-                (None, Price::Unprovable) => format!(
-                    "Privacy: no finite epsilon can be proved for these rounds at delta = {}.",
-                    plain(setup.delta.value())
-                ),
-                (None, _) => "Privacy: none.".to_owned(),
-            });
+/// How many rounds there will be, and why.
+fn sentence(planned: Planned, setup: &Setup) -> String {
+    let rounds = many(planned.rounds);
+    let delta = plain(setup.delta().value());
+    let budget = plain(setup.spec().target_epsilon.unwrap_or_default());
+    match planned.reason {
+        Reason::Asked => format!("{rounds}."),
+        Reason::Budget => {
+            format!("{rounds}: the next would take epsilon at delta = {delta} above {budget}.")
         }
-        match self.refused() {
-            0 => {}
-            some => lines.push(format!(
-                "{} gradients were not finite and refused; zero vectors were sent in their place. How many there were is not protected.",
-                grouped(some)
-            )),
-        }
-        lines.extend(setup.notes.iter().cloned());
-        if let Some(Count(seed)) = words.seed {
-            lines.push(format!(
-                "A simulation from seed {seed}: its randomness protects nobody."
-            ));
-        }
-        Ok(lines)
+        Reason::AllWithinBudget => format!(
+            "{rounds}: all that were asked for are within epsilon = {budget} at delta = {delta}."
+        ),
+        Reason::Limit => format!(
+            "{rounds}: more would be within epsilon = {budget} at delta = {delta}: ask with --rounds."
+        ),
     }
+}
+
+/// The header of the table that grows as the run goes on.
+const HEADER: &str = "   round   reports   accuracy   epsilon, upper       lower\n \
+    ──────────────────────────────────────────────────────────";
+
+/// One line of that table.
+fn line(point: &Point) -> String {
+    let accuracy = point
+        .accuracy
+        .map_or(String::new(), |share| format!("{share:.4}"));
+    let (upper, lower) = match point.price {
+        Price::Spent(upper, lower) => (rounded(upper, Side::Upper), rounded(lower, Side::Lower)),
+        Price::Unprovable => ("none".to_owned(), "?".to_owned()),
+        Price::Unasked | Price::Unprotected => ("-".to_owned(), "-".to_owned()),
+    };
+    format!(
+        "{:>8}{:>10}{accuracy:>11}{upper:>17}{lower:>12}",
+        grouped(point.round),
+        grouped(point.reports),
+    )
+}
+
+/// The outcome in sentences.
+fn summary(outcome: &Outcome, setup: &Setup) -> Vec<String> {
+    let mut lines = Vec::new();
+    let judged = match setup.spec().validation {
+        Some(_) => "held-out",
+        None => "test",
+    };
+    if let Some(last) = outcome.points.last() {
+        let accuracy = last
+            .accuracy
+            .map_or("unknown".to_owned(), |share| format!("{share:.4}"));
+        lines.push(format!(
+            "After {}: accuracy {accuracy} on {} {judged} examples.",
+            many(last.round),
+            grouped(setup.data().test().len() as u64),
+        ));
+        let delta = plain(setup.delta().value());
+        lines.push(match (&outcome.spent, last.price) {
+            (Some(spent), _) => format!(
+                "Privacy: all rounds together are ({}, {delta})-differentially private when {}\n\
+                 ({}, {}).\nLower: {}.",
+                spent.upper(),
+                outcome.unit.change(spent.relation()),
+                spent.upper().standing(),
+                spent.upper().method(),
+                from_below(spent.lower()),
+            ),
+            (None, Price::Unprovable) => format!(
+                "Privacy: no finite epsilon can be proved for these rounds at delta = {delta}."
+            ),
+            (None, _) => "Privacy: none.".to_owned(),
+        });
+    }
+    match outcome.refused() {
+        0 => {}
+        some => lines.push(format!(
+            "{} gradients were not finite and refused; zero vectors were sent in their place. \
+             How many there were is not protected.",
+            grouped(some)
+        )),
+    }
+    lines.extend(setup.notes().iter().cloned());
+    if let Some(seed) = setup.spec().seed {
+        lines.push(format!(
+            "A simulation from seed {seed}: its randomness protects nobody."
+        ));
+    }
+    lines
 }
 
 /// Accuracy over the certified epsilon; over rounds where there is none.

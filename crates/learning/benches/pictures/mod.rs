@@ -1,4 +1,5 @@
-//! Sixty thousand pictures by a formula, for whatever is measured on them; another program can make the same ones.
+//! Sixty thousand pictures by a formula, for whatever is measured on them; another program can make the same
+//! ones.
 
 use shuffledp_learning::{Error, Examples, Gradients, Model, Norm, Shape};
 

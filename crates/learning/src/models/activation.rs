@@ -6,9 +6,11 @@
 //! ```
 
 use super::real::Real;
+use serde::{Deserialize, Serialize};
 
 /// Which function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Activation {
     /// max(x, 0).

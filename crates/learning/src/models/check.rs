@@ -1,4 +1,5 @@
-//! The chain of trust of the layers: forward equals the definition, written as loops; backward equals central differences of forward, in f64.
+//! The chain of trust of the layers: forward equals the definition, written as loops; backward equals central
+//! differences of forward, in f64.
 
 use super::activation::Activation;
 use super::convolution::{Convolution, Padding};

@@ -3,10 +3,11 @@
 //! The patch of each place becomes a row of a matrix X (places × patch), and the layer is a product:
 //!
 //! ```text
-//! Y = X·W + 1bᵀ        ∂L/∂W = Xᵀ·∂Y     ∂L/∂b = Σ_places ∂Y     ∂X = ∂Y·Wᵀ, added back to where patches came from
+//! Y = X·W + 1bᵀ        ∂L/∂W = Xᵀ·∂Y     ∂L/∂b = Σ_places ∂Y     ∂X = ∂Y·Wᵀ, added back to the patches
 //! ```
 //!
-//! The channels of a pixel lie together, so a line of a patch is one run of numbers, and outputs come in the same layout. Parameters: W, one row for each number of a patch (line, column, channel), then b.
+//! The channels of a pixel lie together, so a line of a patch is one run of numbers, and outputs come in the
+//! same layout. Parameters: W, one row for each number of a patch (line, column, channel), then b.
 
 use super::layer::{Fan, Scratch};
 use super::product::{product, product_of_transposed, product_with_transposed};

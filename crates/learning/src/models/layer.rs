@@ -88,7 +88,8 @@ impl Layer {
         }
     }
 
-    /// From the slopes of the outputs to those of the parameters and, where somebody asks, of the inputs. It follows a `forward` on the same buffers.
+    /// From the slopes of the outputs to those of the parameters and, where somebody asks, of the inputs. It
+    /// follows a `forward` on the same buffers.
     pub(crate) fn backward<T: Real>(
         &self,
         parameters: &[T],

@@ -65,7 +65,8 @@ impl Model {
         self.classes
     }
 
-    /// Parameters to start from: weights uniform in ±√(6/(fan in + fan out)) (Glorot, Bengio 2010), biases zero. A seed gives the same numbers everywhere.
+    /// Parameters to start from: weights uniform in ±√(6/(fan in + fan out)) (Glorot, Bengio 2010), biases
+    /// zero. A seed gives the same numbers everywhere.
     pub fn initial(&self, seed: u64) -> Vec<f32> {
         let mut random = Simulated::new(seed, 0);
         let mut parameters = Vec::with_capacity(self.parameters);

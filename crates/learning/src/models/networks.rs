@@ -1,6 +1,7 @@
 //! The models of the papers, by name.
 //!
-//! The convolutional network of private learning on MNIST is one table (shuffled-check-in Table 3, after Erlingsson et al. 2020):
+//! The convolutional network of private learning on MNIST is one table (shuffled-check-in Table 3, after
+//! Erlingsson et al. 2020):
 //!
 //! ```text
 //! convolution   16 filters of 8×8, stride 2
@@ -11,16 +12,22 @@
 //! softmax       10
 //! ```
 //!
-//! The table says neither how far apart pooling windows are nor what surrounds an image, and the two usual ways to read it are two networks ([`Model::cnn_disjoint`], [`Model::cnn_overlapping`]):
+//! The table says neither how far apart pooling windows are nor what surrounds an image, and the two usual
+//! ways to read it are two networks ([`Model::cnn_disjoint`], [`Model::cnn_overlapping`]):
 //!
 //! | pooling windows | image 28×28 becomes | parameters |
 //! |---|---|---|
 //! | disjoint, both convolutions padded to "same" | 14×14, 7×7, 4×4, 2×2 = 128 numbers | 1040 + 8224 + 4128 + 330 = 13,722 |
 //! | overlapping (stride 1), the first convolution padded to "same" | 14×14, 13×13, 5×5, 4×4 = 512 numbers | 1040 + 8224 + 16,416 + 330 = 26,010 |
 //!
-//! subsampled-shuffle-rdp cites Erlingsson et al. and Papernot et al. (2020) for its network and gives it d = 13,170 parameters. No reading of the table has that many: with p places before the dense layer it is 1024·p + 9,536 and at most 90 biases, so at most 12,698 for p = 3 and at least 13,632 for p = 4. The network of 13,722, p = 4 with all biases, is the one of about that size that the table describes.
+//! subsampled-shuffle-rdp cites Erlingsson et al. and Papernot et al. (2020) for its network and gives it d =
+//! 13,170 parameters. No reading of the table has that many: with p places before the dense layer it is
+//! 1024·p + 9,536 and at most 90 biases, so at most 12,698 for p = 3 and at least 13,632 for p = 4. The
+//! network of 13,722, p = 4 with all biases, is the one of about that size that the table describes.
 //!
-//! An activation follows every pooling. It is rising, so this is the same function as an activation before the pooling, at a fraction of the calls. The table does not name it; Papernot et al. show that tanh learns better from clipped and noised gradients.
+//! An activation follows every pooling. It is rising, so this is the same function as an activation before
+//! the pooling, at a fraction of the calls. The table does not name it; Papernot et al. show that tanh learns
+//! better from clipped and noised gradients.
 
 use super::activation::Activation;
 use super::convolution::{Convolution, Padding};
@@ -83,7 +90,8 @@ impl Model {
             .scores()
     }
 
-    /// The papers' network with overlapping pooling windows, as in the code of TensorFlow Privacy and Opacus: 26,010 parameters on 28×28 pixels.
+    /// The papers' network with overlapping pooling windows, as in the code of TensorFlow Privacy and Opacus:
+    /// 26,010 parameters on 28×28 pixels.
     ///
     /// ```
     /// use shuffledp_learning::{Activation, Model, Shape};

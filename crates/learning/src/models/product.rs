@@ -4,7 +4,9 @@
 //! C = A·B        C = Aᵀ·B        C = A·Bᵀ        y = B·x
 //! ```
 //!
-//! They come from a crate whose kernels use the widest vectors that the machine has: half the time of loops in safe Rust, blocked by hand, at the sizes of the papers' networks. So the last bits of a gradient are the same on one machine and may differ between two. A single row is not worth packing, and is a loop here.
+//! They come from a crate whose kernels use the widest vectors that the machine has: half the time of loops
+//! in safe Rust, blocked by hand, at the sizes of the papers' networks. So the last bits of a gradient are
+//! the same on one machine and may differ between two. A single row is not worth packing, and is a loop here.
 
 use super::real::Real;
 use ndarray::linalg::general_mat_mul;

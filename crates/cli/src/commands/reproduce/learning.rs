@@ -1,7 +1,7 @@
 //! What exhibits that learn share. A run is a command line of `shuffledp train`, which the note prints; a process makes it once, however many exhibits read it. Accuracy is drawn over the ε that some account gives to each round.
 
 use super::epsilon;
-use crate::commands::train::{Course, TrainWords};
+use crate::commands::train::{self, Course};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::series::{Look, Series, Sheet};
@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use shuffledp::grouped;
 use shuffledp::learning::Dataset;
 use shuffledp::learning::data::idx;
+use shuffledp::learning::run::Source;
 use shuffledp::{Error, Round, Side, Standing};
 use std::cell::RefCell;
 use std::path::Path;
@@ -36,9 +37,10 @@ impl<'a> School<'a> {
         if let Some((_, course)) = self.runs.borrow().iter().find(known) {
             return Ok(Rc::clone(course));
         }
-        let mut words = TrainWords::parsed(line)?;
-        words.data = Some(self.data.to_owned());
-        let course = Rc::new(words.course(&mut |round, rounds| self.rounds(round, rounds))?);
+        let mut spec = train::parsed(line)?;
+        spec.data = Some(Source::Folder(self.data.to_owned()));
+        let course = train::course(spec, &mut |round, rounds| self.rounds(round, rounds))?;
+        let course = Rc::new(course);
         let run = (line.to_owned(), Rc::clone(&course));
         self.runs.borrow_mut().push(run);
         Ok(course)

@@ -1,13 +1,15 @@
-//! A table to learn from: a row is a person, one column the label, every other column a feature.
+//! A table to learn from: a row is a user, one column the label, every other column a feature.
 //!
 //! ```text
 //! feature x of the public range lo..hi    2 (x − lo)/(hi − lo) − 1, in [−1, 1]
 //! label                                   its place among the classes
 //! ```
 //!
-//! Ranges are given and never read off the data: the smallest and largest value of a column are two people's values, and would not be protected. The same holds for the classes; if they are not given, those that occur are taken, and [`Loaded::classes_occur`] says so.
+//! Ranges are given and never read off the data: the smallest and largest value of a column are two users'
+//! values, and would not be protected. The same holds for the classes; if they are not given, those that
+//! occur are taken, and a note says so.
 //!
-//! A share of the rows is kept to judge by. Which rows, a fixed seed says: every run keeps the same ones.
+//! A share of the rows is kept to judge by. A fixed seed draws them: every run keeps the same rows.
 
 #[cfg(test)]
 mod tests;
@@ -17,58 +19,81 @@ use crate::column::quoted;
 use crate::failure::Failure;
 use crate::number::Range;
 use crate::values::{listed, sort};
+use shuffledp::learning::run::{ColumnRange, Data, TableSpec};
 use shuffledp::learning::{Dataset, Error, Examples, Shape};
 use shuffledp::randomizers::{Simulated, below};
 use shuffledp::{grouped, plain};
 use std::collections::HashMap;
-use std::path::Path;
 
-/// As many classes as a byte can name.
+/// The most classes: a label is stored in a byte.
 const MOST_CLASSES: usize = 256;
-/// Draws the rows that are kept for testing; public.
+/// The seed that draws the rows kept for testing; public.
 const SEED: u64 = 1;
 
-/// Which table, and how it is read.
-pub(crate) struct Table<'a> {
-    /// A CSV or Parquet file.
-    pub(crate) path: &'a Path,
-    /// The column to be learnt.
-    pub(crate) label: &'a str,
-    /// Ranges of features: `LO..HI` for all, `name=LO..HI` for one; 0..1 without.
-    pub(crate) ranges: &'a [String],
-    /// The classes there are, between commas.
-    pub(crate) classes: Option<&'a str>,
-    /// How many of the rows are kept for testing, in (0, 1).
-    pub(crate) test_share: f64,
+/// Reads a table, with notes on the parts that are not protected.
+pub(super) fn read(table: &TableSpec) -> Result<Data, Failure> {
+    let loaded = Loaded::new(table)?;
+    let mut data = Data::new(loaded.data, &table.path.display().to_string());
+    data.about += &format!(", {} numbers each", grouped(loaded.features.len() as u64));
+    if loaded.classes_occur {
+        data.notes.push(format!(
+            "The classes were taken from the file ({}): a real collection must know them beforehand \
+             (--classes).",
+            loaded.classes.join(", ")
+        ));
+    }
+    let note = "The rows to be judged by are not protected: accuracy is theirs.";
+    data.notes.push(note.into());
+    Ok(data)
+}
+
+/// Ranges as they are typed: `LO..HI` for all columns, `name=LO..HI` for one.
+pub(super) fn ranges(texts: &[String]) -> Result<Vec<ColumnRange>, Failure> {
+    let parsed = texts.iter().map(|text| {
+        // A name may hold an equals sign, a range does not.
+        let (column, ends) = match text.rsplit_once('=') {
+            None => (None, text.as_str()),
+            Some((name, ends)) => (Some(name.trim().to_owned()), ends),
+        };
+        let range: Result<Range, _> = ends.parse();
+        let Range(low, high) =
+            range.map_err(|error| Failure::value("--range", ends, &error.to_string()))?;
+        Ok(ColumnRange { column, low, high })
+    });
+    parsed.collect()
+}
+
+/// Classes as they are typed, between commas.
+pub(super) fn classes(text: &str) -> Vec<String> {
+    listed(text)
 }
 
 /// A table as it is learnt from.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+struct Loaded {
     /// An image is a row, a channel a feature.
-    pub(crate) data: Dataset,
+    data: Dataset,
     /// The names of the features, in the order of the file.
-    pub(crate) features: Vec<String>,
+    features: Vec<String>,
     /// The names of the classes; a label is a place among them.
-    pub(crate) classes: Vec<String>,
+    classes: Vec<String>,
     /// Whether the classes are those that occur: which exist is then not protected.
-    pub(crate) classes_occur: bool,
+    classes_occur: bool,
 }
 
-impl Table<'_> {
-    /// Reads it.
-    pub(crate) fn dataset(&self) -> Result<Loaded, Failure> {
-        if !(self.test_share > 0.0 && self.test_share < 1.0) {
-            let share = self.test_share.to_string();
+impl Loaded {
+    fn new(table: &TableSpec) -> Result<Self, Failure> {
+        if !(table.test_share > 0.0 && table.test_share < 1.0) {
+            let share = table.test_share.to_string();
             return Err(Failure::value(
                 "--test-share",
                 &share,
                 "above 0 and below 1",
             ));
         }
-        let mut classes = Classes::new(self.classes)?;
-        let columns = Columns::new(self.path, self.label)?;
-        let ranges = self.ranges(&columns)?;
+        let mut classes = Classes::new(table.classes.as_deref())?;
+        let columns = Columns::new(&table.path, &table.label)?;
+        let ranges = ranges_of(&columns, &table.ranges)?;
         let mut features: Vec<Vec<f32>> = vec![Vec::new(); ranges.len()];
         let mut labels = Vec::new();
         let rows = columns.read(&mut |row, cell| {
@@ -100,8 +125,8 @@ impl Table<'_> {
                 "--label",
                 format!(
                     "column {} of {} has one value only: there are two classes or more (--classes)",
-                    quoted(self.label),
-                    self.path.display()
+                    quoted(&table.label),
+                    table.path.display()
                 ),
             ));
         }
@@ -109,91 +134,88 @@ impl Table<'_> {
         if classes_occur {
             sort(&mut classes.names, &mut labels);
         }
-        Ok(Loaded {
-            data: self.split(rows, &features, &labels, occurring)?,
+        Ok(Self {
+            data: split(table, rows, &features, &labels, occurring)?,
             features: columns.features().to_vec(),
             classes: classes.names,
             classes_occur,
         })
     }
+}
 
-    /// The range of every feature.
-    fn ranges(&self, columns: &Columns) -> Result<Vec<(f64, f64)>, Failure> {
-        const FLAG: &str = "--range";
-        let twice = |text: &str, what: &str| {
-            Failure::flag(FLAG, format!("{FLAG} {text}: {what} has a range already"))
-        };
-        let range = |text: &str| -> Result<(f64, f64), Failure> {
-            let range: Result<Range, _> = text.parse();
-            range
-                .map(|Range(low, high)| (low, high))
-                .map_err(|error| Failure::value(FLAG, text, &error.to_string()))
-        };
-        let (mut of_all, mut own) = (None, vec![None; columns.features().len()]);
-        for text in self.ranges {
-            // A name may hold an equals sign, a range does not.
-            match text.rsplit_once('=') {
-                None => {
-                    if of_all.replace(range(text)?).is_some() {
-                        return Err(twice(text, "every column"));
-                    }
+/// The range of every feature.
+fn ranges_of(columns: &Columns, ranges: &[ColumnRange]) -> Result<Vec<(f64, f64)>, Failure> {
+    const FLAG: &str = "--range";
+    let twice = |range: &ColumnRange, what: &str| {
+        let column = range.column.as_ref();
+        let name = column.map_or(String::new(), |name| format!("{name}="));
+        let (low, high) = (plain(range.low), plain(range.high));
+        let message = format!("{FLAG} {name}{low}..{high}: {what} has a range already");
+        Failure::flag(FLAG, message)
+    };
+    let (mut of_all, mut own) = (None, vec![None; columns.features().len()]);
+    for range in ranges {
+        let ends = (range.low, range.high);
+        match &range.column {
+            None => {
+                if of_all.replace(ends).is_some() {
+                    return Err(twice(range, "every column"));
                 }
-                Some((name, ends)) => {
-                    let name = name.trim();
-                    let place = columns.find(FLAG, name)?;
-                    if own[place].replace(range(ends)?).is_some() {
-                        return Err(twice(text, &format!("column {}", quoted(name))));
-                    }
+            }
+            Some(name) => {
+                let place = columns.find(FLAG, name)?;
+                if own[place].replace(ends).is_some() {
+                    return Err(twice(range, &format!("column {}", quoted(name))));
                 }
             }
         }
-        let of_all = of_all.unwrap_or((0.0, 1.0));
-        Ok(own.into_iter().map(|own| own.unwrap_or(of_all)).collect())
     }
+    let of_all = of_all.unwrap_or((0.0, 1.0));
+    Ok(own.into_iter().map(|own| own.unwrap_or(of_all)).collect())
+}
 
-    /// The rows to learn from and the rows to be judged by, each in the order of the file.
-    fn split(
-        &self,
-        rows: u64,
-        features: &[Vec<f32>],
-        labels: &[u32],
-        classes: usize,
-    ) -> Result<Dataset, Failure> {
-        let kept = (self.test_share * rows as f64).round() as u64;
-        if kept == 0 || kept >= rows {
-            let message = format!(
-                "--test-share {} of the {} rows of {} leaves none to {}",
-                plain(self.test_share),
-                grouped(rows),
-                self.path.display(),
-                if kept == 0 { "test with" } else { "learn from" }
-            );
-            return Err(Failure::flag("--test-share", message));
-        }
-        let mut random = Simulated::new(SEED, 0);
-        let mut parts = [const { (Vec::new(), Vec::new()) }; 2];
-        let (mut wanted, mut left) = (kept, rows);
-        for (row, &label) in labels.iter().enumerate() {
-            // Of the rows that are left, each is as likely to be one of those still wanted.
-            let tested = below(left, &mut random) < wanted;
-            wanted -= u64::from(tested);
-            left -= 1;
-            let (images, labels) = &mut parts[usize::from(tested)];
-            images.extend(features.iter().filter_map(|numbers| numbers.get(row)));
-            // Classes are at most 256.
-            labels.push(label as u8);
-        }
-        let shape = Shape {
-            channels: features.len(),
-            height: 1,
-            width: 1,
-        };
-        let examples = |(images, labels)| Examples::new(shape, classes, images, labels);
-        let [train, test] = parts.map(examples);
-        let refused =
-            |error: Error| Failure::flag("--data", format!("{}: {error}", self.path.display()));
-        Dataset::new(train.map_err(refused)?, test.map_err(refused)?).map_err(refused)
+/// The rows to learn from and the rows to be judged by, each in the order of the file.
+fn split(
+    table: &TableSpec,
+    rows: u64,
+    features: &[Vec<f32>],
+    labels: &[u32],
+    classes: usize,
+) -> Result<Dataset, Failure> {
+    let kept = (table.test_share * rows as f64).round() as u64;
+    if kept == 0 || kept >= rows {
+        let message = format!(
+            "--test-share {} of the {} rows of {} leaves none to {}",
+            plain(table.test_share),
+            grouped(rows),
+            table.path.display(),
+            if kept == 0 { "test with" } else { "learn from" }
+        );
+        return Err(Failure::flag("--test-share", message));
     }
+    let mut random = Simulated::new(SEED, 0);
+    let mut parts = [const { (Vec::new(), Vec::new()) }; 2];
+    let (mut wanted, mut left) = (kept, rows);
+    for (row, &label) in labels.iter().enumerate() {
+        // Of the rows that are left, each is as likely to be one of those still wanted.
+        let tested = below(left, &mut random) < wanted;
+        wanted -= u64::from(tested);
+        left -= 1;
+        let (images, labels) = &mut parts[usize::from(tested)];
+        images.extend(features.iter().filter_map(|numbers| numbers.get(row)));
+        // Classes are at most 256.
+        labels.push(label as u8);
+    }
+    let shape = Shape {
+        channels: features.len(),
+        height: 1,
+        width: 1,
+    };
+    let examples = |(images, labels)| Examples::new(shape, classes, images, labels);
+    let [train, test] = parts.map(examples);
+    let refused =
+        |error: Error| Failure::flag("--data", format!("{}: {error}", table.path.display()));
+    Dataset::new(train.map_err(refused)?, test.map_err(refused)?).map_err(refused)
 }
 
 /// The classes so far, and where each is among them.
@@ -206,13 +228,13 @@ struct Classes {
 
 impl Classes {
     /// Those of a list, or none yet.
-    fn new(list: Option<&str>) -> Result<Self, Failure> {
-        let names = list.map(listed).unwrap_or_default();
+    fn new(list: Option<&[String]>) -> Result<Self, Failure> {
+        let names = list.unwrap_or_default().to_vec();
         if let Some(list) = list
             && (!(2..=MOST_CLASSES).contains(&names.len()) || names.iter().any(String::is_empty))
         {
             let allowed = format!("2 to {MOST_CLASSES} classes, such as a,b,c");
-            return Err(Failure::value("--classes", list, &allowed));
+            return Err(Failure::value("--classes", list.join(","), &allowed));
         }
         let places: HashMap<String, u32> = names.iter().cloned().zip(0..).collect();
         if places.len() != names.len() {

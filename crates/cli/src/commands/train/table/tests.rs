@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use super::{Loaded, Table};
+use super::{Loaded, TableSpec, classes, ranges};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::writer::SerializedFileWriter;
@@ -55,14 +55,16 @@ impl Scratch {
     }
 
     fn load(&self) -> Result<Loaded, String> {
-        let table = Table {
-            path: &self.directory.path().join(self.name),
-            label: self.label,
-            ranges: &self.ranges,
-            classes: self.classes,
-            test_share: self.test_share,
-        };
-        table.dataset().map_err(|failure| {
+        let loaded = ranges(&self.ranges).and_then(|ranges| {
+            Loaded::new(&TableSpec {
+                path: self.directory.path().join(self.name),
+                label: self.label.to_owned(),
+                ranges,
+                classes: self.classes.map(classes),
+                test_share: self.test_share,
+            })
+        });
+        loaded.map_err(|failure| {
             let failure = serde_json::to_value(&failure).unwrap();
             let message = failure["message"].as_str().unwrap();
             message.replace(&format!("{}/", self.directory.path().display()), "")

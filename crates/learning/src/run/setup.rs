@@ -1,0 +1,445 @@
+//! A described run, checked: data, model, devices, participation and recipe. Everything that can be refused
+//! before the first round is refused here.
+
+use super::choices::{AlgorithmKind, FeatureKind, ModelKind, OptimizerKind};
+use super::spec::{Data, RunSpec};
+use crate::algorithm::{Algorithm, Key};
+use crate::blocks::BlocksSgd;
+use crate::central::CentralSgd;
+use crate::charge::Charge;
+use crate::clip::Norm;
+use crate::data::Dataset;
+use crate::error::Error;
+use crate::features::oriented_gradients;
+use crate::gradients::Gradients;
+use crate::models::Model;
+use crate::optimizer::{Rule, Schedule};
+use crate::plain::PlainSgd;
+use crate::shuffled_sgd::{ShuffledSgd, Way};
+use crate::training::Recipe;
+use serde::{Deserialize, Serialize};
+use shuffledp_accounting::{Delta, Epsilon, Input, Mechanism, Relation, Round, grouped, plain};
+use shuffledp_randomizers::{Device, Randomizer as _, VectorDevice};
+
+/// Rounds where neither they nor a budget are given.
+const ROUNDS: u64 = 100;
+/// Rounds where only a budget is given: a limit on the time of a run.
+const MOST_ROUNDS: u64 = 10_000;
+/// Batches of an epoch of central training where none are given.
+const BATCHES: u64 = 100;
+/// Numbers in a hidden layer where none are given.
+const HIDDEN: u64 = 32;
+/// A clipping norm that no finite gradient of a model reaches: stands for no clipping.
+const UNBOUNDED: f64 = 1e30;
+/// The seed of the initial parameters, which are public.
+const START: u64 = 1;
+
+/// Whose data a guarantee protects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Unit {
+    /// One user's example.
+    User,
+    /// The example of a user who sends a report in every round.
+    UserOfEveryRound,
+    /// All examples of one block together.
+    Block,
+    /// One record that a trusted server holds.
+    Record,
+    /// Nobody's.
+    Nothing,
+}
+
+impl Unit {
+    /// The change of the data that a guarantee is about, as in "private when …".
+    pub fn change(self, relation: Relation) -> String {
+        match self {
+            Self::Block => "a whole block is replaced".to_owned(),
+            Self::UserOfEveryRound => {
+                "the value of a user who is called every round is replaced".to_owned()
+            }
+            Self::User | Self::Record | Self::Nothing => relation.to_string(),
+        }
+    }
+}
+
+/// A run that was checked and has not begun.
+///
+/// ```
+/// use shuffledp_learning::run::{RunSpec, Setup, Source};
+/// let spec = RunSpec { data: Some(Source::Demo), ..RunSpec::default() };
+/// let setup = Setup::read(spec)?;
+/// assert_eq!(setup.model().parameters(), 1970);
+/// let spec = RunSpec { delta: 0.0, ..setup.spec().clone() };
+/// assert_eq!(Setup::read(spec).unwrap_err().to_string(), "delta 0 is outside [1e-300, 1)");
+/// # Ok::<(), shuffledp_learning::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Setup {
+    spec: RunSpec,
+    data: Dataset,
+    model: Model,
+    /// The first parameters.
+    start: Vec<f32>,
+    recipe: Recipe,
+    delta: Delta,
+    target: Option<Epsilon>,
+    device: Option<VectorDevice>,
+    norm: Norm,
+    bound: f64,
+    about: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Setup {
+    /// Reads the data that the description names, and checks the rest.
+    pub fn read(spec: RunSpec) -> Result<Self, Error> {
+        let spec = spec.resolved();
+        let source = spec.data.as_ref().ok_or(Error::NoData)?;
+        // Before data is read, which takes longer.
+        spec.check()?;
+        let data = source.read()?;
+        Self::new(spec, data)
+    }
+
+    /// Checks a description with data that the caller has read.
+    pub fn new(spec: RunSpec, data: Data) -> Result<Self, Error> {
+        let spec = spec.resolved();
+        spec.check()?;
+        let (data, about_data, notes) = prepared(&spec, data)?;
+        if data.train().len() < 2 {
+            return Err(Error::Examples {
+                why: "one example to learn from is nobody to hide among".into(),
+            });
+        }
+        let model = network(&spec, &data)?;
+        let target = match spec.target_epsilon {
+            None => None,
+            Some(target) => Some(
+                Epsilon::new(target)
+                    .map_err(|_| Error::parameter("target_epsilon", plain(target), "[0, inf)"))?,
+            ),
+        };
+        let bound = match (spec.clip, spec.algorithm) {
+            (Some(clip), _) => clip,
+            (None, AlgorithmKind::None) => UNBOUNDED,
+            (None, _) => 1.0,
+        };
+        if !(1e-30..=UNBOUNDED).contains(&bound) {
+            return Err(Error::parameter("clip", plain(bound), "[1e-30, 1e30]"));
+        }
+        if spec.every == Some(0) {
+            return Err(Error::parameter("every", 0, "[1, inf)"));
+        }
+        let (mut norm, mut device) = (Norm::L2, None);
+        if spec.algorithm.has_devices() {
+            let randomizer = spec.randomizer(model.parameters())?;
+            let made = Device::new(&randomizer, bound)?;
+            let (Input::Vector(own), Device::Vector(made)) = (randomizer.input(), made) else {
+                let allowed = "a randomizer of vectors";
+                return Err(Error::parameter("randomizer", randomizer.name(), allowed));
+            };
+            (norm, device) = (own.into(), Some(made));
+        }
+        let start = match spec.model {
+            // The loss of logistic regression is convex: no symmetry has to be broken by chance.
+            ModelKind::Logistic => vec![0.0; model.parameters()],
+            _ => model.initial(START),
+        };
+        let mut setup = Self {
+            recipe: recipe(&spec, target.is_some()),
+            delta: Delta::new(spec.delta)?,
+            spec,
+            data,
+            model,
+            start,
+            target,
+            device,
+            norm,
+            bound,
+            about: Vec::new(),
+            notes,
+        };
+        setup.about = vec![setup.sentence()?, about_data, setup.learner()];
+        let algorithm = setup.algorithm()?;
+        algorithm.charge().check(setup.delta)?;
+        drop(algorithm);
+        Ok(setup)
+    }
+
+    /// The description, with the numbers of the demonstration filled in.
+    pub fn spec(&self) -> &RunSpec {
+        &self.spec
+    }
+
+    /// The examples as the model sees them.
+    pub fn data(&self) -> &Dataset {
+        &self.data
+    }
+
+    /// What is trained.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The first parameters.
+    pub(super) fn start(&self) -> &[f32] {
+        &self.start
+    }
+
+    /// How to learn, with as many rounds as are asked for.
+    pub(super) fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The central δ.
+    pub fn delta(&self) -> Delta {
+        self.delta
+    }
+
+    /// The budget, if there is one.
+    pub fn target(&self) -> Option<Epsilon> {
+        self.target
+    }
+
+    /// Sentences that say what is run: the algorithm, the data, the model.
+    pub fn about(&self) -> &[String] {
+        &self.about
+    }
+
+    /// What a reader must know beyond that.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Whose data the guarantee protects.
+    pub fn unit(&self) -> Unit {
+        match self.spec.algorithm {
+            AlgorithmKind::CldpSgd | AlgorithmKind::CheckIn => Unit::User,
+            AlgorithmKind::Local => Unit::UserOfEveryRound,
+            AlgorithmKind::Blocks => Unit::Block,
+            AlgorithmKind::Central => Unit::Record,
+            AlgorithmKind::None => Unit::Nothing,
+        }
+    }
+
+    /// A key of this run: of its seed, or a fresh one.
+    pub(super) fn key(&self) -> Result<Key, Error> {
+        match self.spec.seed {
+            Some(seed) => Ok(Key::simulated(seed)),
+            None => Key::secret(),
+        }
+    }
+
+    /// The way of learning.
+    pub fn algorithm(&self) -> Result<Box<dyn Algorithm + '_>, Error> {
+        let gradients = Gradients {
+            model: &self.model,
+            examples: self.data.train(),
+            norm: self.norm,
+            bound: self.bound,
+        };
+        let users = self.users();
+        let Some(device) = &self.device else {
+            if self.spec.algorithm == AlgorithmKind::Central {
+                let batches = self.spec.batches.unwrap_or(BATCHES);
+                let sigma = self
+                    .spec
+                    .sigma
+                    .ok_or_else(|| Error::needed("sigma", "the noise", ("algorithm", "central")))?;
+                return Ok(Box::new(CentralSgd::new(gradients, batches, sigma)?));
+            }
+            let batch = self.spec.sample.unwrap_or(users);
+            if !(1..=users).contains(&batch) {
+                let allowed = format!("[1, {users}], the number of users");
+                return Err(Error::parameter("sample", batch, allowed));
+            }
+            return Ok(Box::new(PlainSgd::new(gradients, batch)?));
+        };
+        let round = self.round(device.mechanism().clone())?;
+        let way = if self.spec.fast {
+            Way::Fast
+        } else {
+            Way::Shuffled
+        };
+        Ok(match self.spec.algorithm {
+            AlgorithmKind::Blocks => Box::new(BlocksSgd::new(gradients, device, round)?),
+            AlgorithmKind::Local => {
+                let charge = Charge::Local(round);
+                Box::new(ShuffledSgd::new(gradients, device, charge, way)?)
+            }
+            _ => {
+                let charge = Charge::Shuffled(round);
+                Box::new(ShuffledSgd::new(gradients, device, charge, way)?)
+            }
+        })
+    }
+
+    fn users(&self) -> u64 {
+        self.data.train().len() as u64
+    }
+
+    /// The round that is charged.
+    fn round(&self, mechanism: Mechanism) -> Result<Round, Error> {
+        let (spec, users) = (&self.spec, self.users());
+        if let Some(blocks) = spec.blocks {
+            if !(2..=users).contains(&blocks) {
+                let allowed = format!("[2, {users}], the number of examples");
+                return Err(Error::parameter("blocks", blocks, allowed));
+            }
+            return Ok(Round::new(mechanism, blocks)?.adaptive_within_round()?);
+        }
+        let round = Round::new(mechanism, users)?;
+        Ok(match (spec.sample, spec.check_in) {
+            (Some(size), _) => round.sample(size)?,
+            (_, Some(rate)) => round.check_in(rate)?,
+            _ => round,
+        })
+    }
+
+    /// Algorithm, participation and randomizer in a sentence.
+    fn sentence(&self) -> Result<String, Error> {
+        let (spec, users) = (&self.spec, self.users());
+        let people = match (spec.sample, spec.check_in) {
+            (Some(sample), _) => {
+                format!("{} of {} users a round", grouped(sample), grouped(users))
+            }
+            (_, Some(rate)) => format!(
+                "{} users, each taking part in a round with probability {}",
+                grouped(users),
+                plain(rate),
+            ),
+            _ => format!("all of {} users every round", grouped(users)),
+        };
+        let bound = plain(self.bound);
+        let norm = match self.norm {
+            Norm::L1 => "l1 norm",
+            Norm::L2 => "l2 norm",
+            Norm::LInf => "coordinates of at most",
+        };
+        let noise = match (spec.epsilon0, spec.sigma) {
+            (Some(epsilon0), _) => format!("epsilon0 = {}", plain(epsilon0)),
+            (_, Some(sigma)) => format!("sigma = {}", plain(sigma)),
+            _ => String::new(),
+        };
+        // The catalog speaks of vectors of norm 1, and these have been clipped to the bound.
+        let phrase = spec.randomizer(1)?.phrase();
+        let title = phrase.split(" on ").next().unwrap_or_default();
+        let device = format!("gradients clipped to {norm} {bound}, {title}, {noise}");
+        let way = match spec.fast {
+            true => {
+                "; reports are added where they are drawn, not shuffled: the sum has the same law"
+            }
+            false => "",
+        };
+        Ok(match spec.algorithm {
+            AlgorithmKind::CldpSgd => format!("CLDP-SGD: {people}, {device}{way}."),
+            AlgorithmKind::CheckIn => format!("Shuffled check-in SGD: {people}, {device}{way}."),
+            AlgorithmKind::Local => {
+                format!("Local training: {people}, {device}, and no shuffler{way}.")
+            }
+            AlgorithmKind::Blocks => {
+                let blocks = spec.blocks.unwrap_or(1);
+                let size = plain((users as f64 / blocks.max(1) as f64 * 10.0).round() / 10.0);
+                format!(
+                    "Shuffled noisy SGD: {} blocks of {size} examples in a new order every epoch, {device}.\n\
+                     THE UNIT OF PRIVACY IS A BLOCK of {size} examples, not one example: a block is what \
+                     hides among the others.",
+                    grouped(blocks)
+                )
+            }
+            AlgorithmKind::Central => {
+                format!(
+                    "Central DP-SGD: a trusted server holds all {} records, {} batches an epoch, \
+                     gradients clipped to l2 norm {bound}, Gaussian noise, {noise}.",
+                    grouped(users),
+                    grouped(spec.batches.unwrap_or(BATCHES))
+                )
+            }
+            AlgorithmKind::None => match self.bound < UNBOUNDED {
+                true => format!("No protection: {people}, gradients clipped to l2 norm {bound}."),
+                false => format!("No protection: {people}, gradients as they are."),
+            },
+        })
+    }
+
+    /// Model and optimizer in a sentence.
+    fn learner(&self) -> String {
+        let recipe = &self.recipe;
+        let rule = match recipe.rule {
+            Rule::Momentum(beta) => format!("momentum {}", plain(beta)),
+            Rule::Adam(..) => "Adam".to_owned(),
+        };
+        let schedule = match recipe.schedule {
+            Schedule::Constant => "constant",
+            Schedule::Cosine => "falling along a cosine",
+            Schedule::Root => "falling as one over the root of the round",
+        };
+        let ball = recipe.radius.map_or(String::new(), |radius| {
+            format!(", within {} of the start", plain(radius))
+        });
+        format!(
+            "{}, {} parameters; {rule}, rate {}, {schedule}{ball}.",
+            self.spec.model.title(),
+            grouped(self.model.parameters() as u64),
+            plain(recipe.rate),
+        )
+    }
+}
+
+/// The examples as the model sees them, a sentence on them, and notes.
+fn prepared(spec: &RunSpec, data: Data) -> Result<(Dataset, String, Vec<String>), Error> {
+    let Data {
+        dataset: mut data,
+        about: mut sentence,
+        mut notes,
+    } = data;
+    if let Some(share) = spec.validation {
+        data = data.validation(share)?;
+        let note = "Accuracy is on examples held out of the training set, which are not protected; \
+                    the test set was not looked at.";
+        notes.push(note.into());
+    }
+    let pictures = data.shape().height >= 8 && data.shape().width >= 8;
+    let linear = spec.model == ModelKind::Logistic;
+    let features = spec.features.unwrap_or(match pictures && linear {
+        true => FeatureKind::OrientedGradients,
+        false => FeatureKind::Plain,
+    });
+    if features == FeatureKind::OrientedGradients {
+        data = oriented_gradients(&data)?;
+        sentence +=
+            ", each as 128 oriented gradients, which a device computes from its own picture";
+    }
+    Ok((data, sentence + ".", notes))
+}
+
+fn network(spec: &RunSpec, data: &Dataset) -> Result<Model, Error> {
+    let (shape, classes, activation) = (data.shape(), data.classes(), spec.activation);
+    match spec.model {
+        ModelKind::Logistic => Model::logistic(shape, classes),
+        ModelKind::Mlp => {
+            let hidden = spec.hidden.unwrap_or(HIDDEN) as usize;
+            Model::mlp(shape, hidden, activation, classes)
+        }
+        ModelKind::Cnn => Model::cnn_disjoint(shape, activation, classes),
+        ModelKind::CnnOverlapping => Model::cnn_overlapping(shape, activation, classes),
+    }
+}
+
+fn recipe(spec: &RunSpec, has_budget: bool) -> Recipe {
+    Recipe {
+        rounds: spec.rounds.unwrap_or(match has_budget {
+            true => MOST_ROUNDS,
+            false => ROUNDS,
+        }),
+        rate: spec.rate.unwrap_or(0.1),
+        schedule: spec.schedule,
+        rule: match spec.optimizer {
+            OptimizerKind::Adam => Rule::Adam(0.9, 0.999),
+            OptimizerKind::Sgd => Rule::Momentum(spec.momentum.unwrap_or(0.9)),
+        },
+        radius: spec.radius,
+    }
+}
