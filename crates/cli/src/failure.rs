@@ -6,6 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde::Serialize;
 use shuffledp::Error;
 use std::error::Error as _;
+use std::fmt;
 use std::process::ExitCode;
 
 /// Why there is no answer.
@@ -97,6 +98,14 @@ impl Failure {
         ExitCode::from(self.code)
     }
 }
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
 
 /// The library names parameters, the command line flags.
 impl From<Error> for Failure {

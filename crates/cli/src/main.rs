@@ -8,12 +8,13 @@ mod output;
 mod plot;
 mod progress;
 mod question;
-mod series;
 mod values;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use commands::{audit, calibrate, curve, epsilon, rdp, reproduce, simulate, train};
+#[cfg(feature = "papers")]
+use commands::reproduce;
+use commands::{audit, calibrate, curve, epsilon, rdp, simulate, train};
 use failure::Failure;
 use output::{Format, Report};
 use std::io::Write;
@@ -59,6 +60,7 @@ enum Ask {
     )]
     Curve(curve::CurveArguments),
     /// The tables and figures of the papers, ours beside theirs
+    #[cfg(feature = "papers")]
     #[command(
         after_help = "Example:\n  shuffledp reproduce shuffled-check-in/table-2 --out papers"
     )]
@@ -133,7 +135,9 @@ impl Ask {
             Self::Simulate(arguments) => arguments.format(),
             Self::Audit(arguments) => arguments.round.format,
             Self::Train(arguments) => arguments.format,
-            Self::Reproduce(_) | Self::Completions { .. } => Format::Table,
+            #[cfg(feature = "papers")]
+            Self::Reproduce(_) => Format::Table,
+            Self::Completions { .. } => Format::Table,
         }
     }
 
@@ -153,6 +157,7 @@ impl Ask {
                 code = verdict;
                 report
             }
+            #[cfg(feature = "papers")]
             Self::Reproduce(arguments) => return Ok((arguments.text()?, code, None)),
             Self::Train(arguments) => return Ok((arguments.text()?, code, None)),
             Self::Completions { shell } => {

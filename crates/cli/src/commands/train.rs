@@ -10,7 +10,6 @@ use crate::failure::Failure;
 use crate::number::{Count, Real};
 use crate::output::Format;
 use crate::plot::{Axis, Kind, Picture};
-use crate::series::{Look, Series, Sheet};
 use clap::{Args, Parser, ValueEnum};
 use folder::Folder;
 pub(crate) use run::Course;
@@ -19,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shuffledp::Side;
 use shuffledp::{grouped, plain, rounded};
+use shuffledp_plot::{Look, Series, Sheet};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -480,5 +480,5 @@ fn picture(outcome: &Outcome, subtitle: &str) -> Result<Vec<u8>, Failure> {
         y: Axis::linear("accuracy"),
         within: (f64::NEG_INFINITY, f64::INFINITY),
     };
-    picture.draw(&sheet, Kind::Svg)
+    Ok(picture.draw(&sheet, Kind::Svg)?)
 }

@@ -1,15 +1,15 @@
 //! Figure 1b: a network learns from shuffled Gaussian reports; accuracy over the ε of different accounts of the same rounds.
 
 use super::{DELTA, USERS};
-use crate::commands::reproduce::learning::{
-    Line, School, charged, commands, over_epsilon, percent,
-};
-use crate::commands::reproduce::{Shown, converted, digits, epsilon, markdown};
-use crate::failure::Failure;
-use crate::plot::{Axis, Picture};
+use crate::curves::{converted, digits, epsilon};
+use crate::error::Error;
+use crate::exhibit::Shown;
+use crate::learning::{Line, School, charged, commands, over_epsilon, percent};
+use crate::note::markdown;
 use rayon::prelude::*;
+use shuffledp::Standing;
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, theorem_3};
-use shuffledp::{Error, Standing};
+use shuffledp_plot::{Axis, Picture};
 
 const RATE: f64 = 0.1;
 /// Noise in units of the largest change: a replacement moves a vector of norm C by 2C.
@@ -25,12 +25,12 @@ struct Price {
     lower: f64,
 }
 
-pub(super) fn figure_1b(school: &School) -> Result<Shown, Failure> {
+pub(super) fn figure_1b(school: &School) -> Result<Shown, Error> {
     let course = school.run(RUN)?;
     let round = charged(&course)?;
     let mut rounds: Vec<u64> = course.looks.iter().map(|look| look.0).collect();
     rounds.push(PRINTED_ROUNDS);
-    let prices: Result<Vec<Price>, Error> = rounds
+    let prices: Result<Vec<Price>, shuffledp::Error> = rounds
         .par_iter()
         .map(|&rounds| {
             let answer = epsilon(&round, rounds as f64, DELTA)?;

@@ -2,16 +2,17 @@
 
 mod figure_1b;
 
-use super::{
-    Exhibit, Make, Shown, between, converted, digits, gaussian_on_the_interval, line, markdown,
-    over_rounds, printed, whole,
+use crate::curves::{
+    between, converted, digits, gaussian_on_the_interval, line, over_rounds, printed, whole,
 };
-use crate::failure::Failure;
-use crate::plot::{Axis, EVERYWHERE, Picture};
-use crate::series::Sheet;
+use crate::error::Error;
+use crate::exhibit::{Exhibit, Make, Shown};
+use crate::note::markdown;
 use shuffledp::Standing;
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, unshuffled};
 use shuffledp::bounds::{Unmet, feldman_2021};
+use shuffledp_plot::Sheet;
+use shuffledp_plot::{Axis, EVERYWHERE, Picture};
 
 pub(super) const EXHIBITS: [Exhibit; 3] = [
     Exhibit {
@@ -57,7 +58,7 @@ fn clones(rounds: f64) -> f64 {
     }
 }
 
-fn table_1() -> Result<Shown, Failure> {
+fn table_1() -> Result<Shown, Error> {
     let at: Vec<f64> = (1..=7).map(f64::from).collect();
     let round = gaussian_on_the_interval(SIGMA, USERS)?;
     let curve = pair(SIGMA, Crowd::Everyone(USERS));
@@ -130,7 +131,7 @@ fn table_1() -> Result<Shown, Failure> {
     })
 }
 
-fn figure_1a() -> Result<Shown, Failure> {
+fn figure_1a() -> Result<Shown, Error> {
     let at = whole(1, 10_000, 17);
     let round = gaussian_on_the_interval(SIGMA, USERS)?;
     let curve = pair(SIGMA, Crowd::Everyone(USERS));

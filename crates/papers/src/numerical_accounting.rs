@@ -1,17 +1,19 @@
 //! *Numerical accounting in the shuffle model of differential privacy*.
 
-use super::{
-    Exhibit, Make, Shown, any_ldp, band, between, converted, digits, line, linear, local, markdown,
-    over_rounds, priced, upper_delta, whole,
+use crate::curves::{
+    any_ldp, band, between, converted, digits, line, linear, local, over_rounds, priced,
+    upper_delta, whole,
 };
-use crate::failure::Failure;
-use crate::plot::{Axis, EVERYWHERE, Picture};
-use crate::series::{Series, Sheet};
+use crate::error::Error;
+use crate::exhibit::{Exhibit, Make, Shown};
+use crate::note::markdown;
 use shuffledp::atoms::Atoms;
 use shuffledp::bounds::numerical_accounting::{strong_composed, strong_printed};
 use shuffledp::bounds::{Unmet, balle_2018, girgis_2021, kairouz_2015, zhu_2022};
 use shuffledp::profile::{Direction, Profile};
 use shuffledp::{Delta, Epsilon, Mechanism, Round, Standing};
+use shuffledp_plot::{Axis, EVERYWHERE, Picture};
+use shuffledp_plot::{Series, Sheet};
 
 pub(super) const EXHIBITS: [Exhibit; 5] = [
     Exhibit {
@@ -48,7 +50,7 @@ fn deltas(
     at: &[f64],
     round: &Round,
     rounds: f64,
-) -> Result<[Series; 2], Failure> {
+) -> Result<[Series; 2], Error> {
     let account = priced(round, rounds)?;
     band(
         name,
@@ -59,7 +61,7 @@ fn deltas(
     )
 }
 
-fn figure_1() -> Result<Shown, Failure> {
+fn figure_1() -> Result<Shown, Error> {
     const USERS: u64 = 10_000;
     let at = linear(0.0, 1.0, 26);
     let round = any_ldp(4.0, USERS)?;
@@ -136,7 +138,7 @@ fn sampled_delta(base: &Profile, rate: f64, epsilon: f64) -> f64 {
     rate * base.delta(balle_2018::before(epsilon, rate)).upper
 }
 
-fn figure_2() -> Result<Shown, Failure> {
+fn figure_2() -> Result<Shown, Error> {
     const RATE: f64 = 0.01;
     let at = linear(0.0, 0.17, 35);
     let base = Profile::new(Atoms::ldp(local(3.0)?)?, 100);
@@ -196,7 +198,7 @@ fn figure_2() -> Result<Shown, Failure> {
     })
 }
 
-fn figure_3() -> Result<Shown, Failure> {
+fn figure_3() -> Result<Shown, Error> {
     const RATE: f64 = 0.01;
     const DELTA: f64 = 1e-5;
     let at = whole(10, 10_000, 13);
@@ -263,7 +265,7 @@ fn figure_3() -> Result<Shown, Failure> {
     })
 }
 
-fn figure_4() -> Result<Shown, Failure> {
+fn figure_4() -> Result<Shown, Error> {
     const USERS: u64 = 1000;
     const K: u64 = 4;
     // γ = 1/4: a true answer is 13 times as likely as another.
@@ -333,7 +335,7 @@ fn figure_4() -> Result<Shown, Failure> {
     })
 }
 
-fn figure_5() -> Result<Shown, Failure> {
+fn figure_5() -> Result<Shown, Error> {
     let at = linear(0.0, 1.0, 21);
     let mut series = Vec::new();
     for users in [2, 3, 4, 5, 6, 7] {

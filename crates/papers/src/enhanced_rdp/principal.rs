@@ -6,7 +6,7 @@
 //!
 //! Computed from the training pictures themselves, in the clear: what the components tell about them is accounted for nowhere.
 
-use crate::failure::Failure;
+use crate::error::Error;
 use rayon::prelude::*;
 use shuffledp::learning::{Dataset, Examples, Shape};
 use shuffledp::randomizers::{Random as _, Simulated};
@@ -17,7 +17,7 @@ const PIECE: usize = 1000;
 const STEPS: usize = 60;
 
 /// The same examples as this many principal components of light in [0, 1].
-pub(super) fn components(data: &Dataset, many: usize) -> Result<Dataset, Failure> {
+pub(super) fn components(data: &Dataset, many: usize) -> Result<Dataset, Error> {
     let pixels = data.shape().numbers();
     let images = data.train().images();
     let examples = data.train().len() as f64;

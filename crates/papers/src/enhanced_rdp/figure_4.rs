@@ -1,11 +1,11 @@
 //! Figure 4: shuffled noisy SGD over blocks, as printed and with noise that protects a block.
 
 use super::principal;
-use crate::commands::reproduce::learning::{School, percent};
-use crate::commands::reproduce::{Shown, any_ldp, converted, digits, epsilon, markdown};
-use crate::failure::Failure;
-use crate::plot::{Axis, Picture};
-use crate::series::{Look, Series, Sheet};
+use crate::curves::{any_ldp, converted, digits, epsilon};
+use crate::error::Error;
+use crate::exhibit::Shown;
+use crate::learning::{School, percent};
+use crate::note::markdown;
 use rayon::prelude::*;
 use shuffledp::bounds::enhanced_rdp::corollary_2;
 use shuffledp::learning::{
@@ -16,6 +16,8 @@ use shuffledp::randomizers::{
     LaplaceVector, R2, Random as _, Randomizer, Simulated, VectorEstimate, VectorSum, below,
 };
 use shuffledp::{Round, Side};
+use shuffledp_plot::{Axis, Picture};
+use shuffledp_plot::{Look, Series, Sheet};
 
 const COMPONENTS: usize = 60;
 const HIDDEN: usize = 64;
@@ -39,12 +41,12 @@ struct Lesson {
 
 impl Lesson {
     /// On the examples that it learnt from, as in the paper.
-    fn accuracy(&self, parameters: &[f32]) -> Result<f64, Failure> {
+    fn accuracy(&self, parameters: &[f32]) -> Result<f64, Error> {
         Ok(self.model.accuracy(parameters, self.data.train())?)
     }
 
     /// Algorithm 1 to the letter: (1/m) Σ over a block of n/m clipped gradients, and Laplace noise of 2C/(ε₀m); none without ε₀.
-    fn as_printed(&self, epsilon0: Option<f64>) -> Result<f64, Failure> {
+    fn as_printed(&self, epsilon0: Option<f64>) -> Result<f64, Error> {
         let examples = self.data.train();
         let mut server = Optimizer::new(Rule::Momentum(0.0), self.model.initial(1), None)?;
         let (mut workspace, many) = (self.model.workspace(), self.model.parameters());
@@ -83,7 +85,7 @@ impl Lesson {
     }
 
     /// A block's mean, protected as a whole.
-    fn protected<R>(&self, randomizer: &R, norm: (Norm, f64), rate: f64) -> Result<f64, Failure>
+    fn protected<R>(&self, randomizer: &R, norm: (Norm, f64), rate: f64) -> Result<f64, Error>
     where
         R: Randomizer<Value = [f32], Tally = VectorSum, Estimate = VectorEstimate>,
     {
@@ -117,13 +119,13 @@ fn laplace(random: &mut Simulated) -> f64 {
     if word & 1 == 0 { size } else { -size }
 }
 
-pub(super) fn figure_4(school: &School) -> Result<Shown, Failure> {
+pub(super) fn figure_4(school: &School) -> Result<Shown, Error> {
     let data = principal::components(&school.mnist()?, COMPONENTS)?;
     let model = Model::mlp(data.shape(), HIDDEN, Activation::Relu, data.classes())?;
     let lesson = Lesson { data, model };
     let parameters = lesson.model.parameters();
     let limit = lesson.as_printed(None)?;
-    let made: Result<Vec<[f64; 3]>, Failure> = AT
+    let made: Result<Vec<[f64; 3]>, Error> = AT
         .par_iter()
         .map(|&epsilon0| {
             let laplace = LaplaceVector::new(parameters, CLIP, epsilon0)?;
@@ -136,7 +138,7 @@ pub(super) fn figure_4(school: &School) -> Result<Shown, Failure> {
         })
         .collect();
     let made = made?;
-    let price = |epsilon0: f64, epochs: u64| -> Result<f64, Failure> {
+    let price = |epsilon0: f64, epochs: u64| -> Result<f64, Error> {
         let round = any_ldp(epsilon0, BLOCKS)?.adaptive_within_round()?;
         Ok(epsilon(&round, epochs as f64, DELTA)?.upper().value())
     };

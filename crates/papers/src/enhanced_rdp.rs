@@ -3,15 +3,14 @@
 mod figure_4;
 mod principal;
 
-use super::{
-    Exhibit, Make, Shown, any_ldp, band, between, digits, line, linear, local, logarithmic, lower,
-    markdown,
-};
-use crate::failure::Failure;
-use crate::plot::{Axis, Picture};
-use crate::series::{Series, Sheet};
+use crate::curves::{any_ldp, band, between, digits, line, linear, local, logarithmic, lower};
+use crate::error::Error;
+use crate::exhibit::{Exhibit, Make, Shown};
+use crate::note::markdown;
 use shuffledp::bounds::{enhanced_rdp, girgis_2021};
 use shuffledp::{Divergence, Standing};
+use shuffledp_plot::{Axis, Picture};
+use shuffledp_plot::{Series, Sheet};
 
 pub(super) const EXHIBITS: [Exhibit; 4] = [
     Exhibit {
@@ -42,7 +41,7 @@ fn all(
     values: &[f64],
     setting: impl Fn(f64) -> (f64, f64) + Sync,
     scale: impl Fn(f64) -> f64 + Sync,
-) -> Result<Vec<Series>, Failure> {
+) -> Result<Vec<Series>, Error> {
     let mut series = band(
         "shuffledp",
         0,
@@ -100,7 +99,7 @@ fn all(
     Ok(series)
 }
 
-fn table_1() -> Result<Shown, Failure> {
+fn table_1() -> Result<Shown, Error> {
     const USERS: u64 = 100_000_000;
     const ORDER: f64 = 4.0;
     let at = vec![0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0];
@@ -204,7 +203,7 @@ fn table_1() -> Result<Shown, Failure> {
     })
 }
 
-fn figure_2() -> Result<Shown, Failure> {
+fn figure_2() -> Result<Shown, Error> {
     let at = linear(0.1, 5.0, 50);
     let series = all(10_000, &at, |epsilon0| (epsilon0, 4.0), |_| 1.0)?;
     figure(
@@ -221,7 +220,7 @@ fn figure_2() -> Result<Shown, Failure> {
     )
 }
 
-fn figure_3() -> Result<Shown, Failure> {
+fn figure_3() -> Result<Shown, Error> {
     let mut at: Vec<f64> = logarithmic(2.0, 256.0, 29)
         .into_iter()
         .map(f64::round)
@@ -248,7 +247,7 @@ fn figure(
     (over, x, title, subtitle): (&str, Axis, &str, &str),
     settings: &str,
     row: usize,
-) -> Result<Shown, Failure> {
+) -> Result<Shown, Error> {
     let value = |index: usize| series[index].values[row].unwrap_or(f64::NAN);
     let ratios = series[4].values.iter().zip(&series[2].values);
     let apart = ratios

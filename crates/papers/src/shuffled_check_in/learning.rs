@@ -1,19 +1,17 @@
 //! Figures 2, 4 and 6a: one network learns from Gaussian reports of those who check in; what differs is who accounts for it.
 
-use crate::commands::reproduce::learning::{
-    Line, School, certified, charged, commands, listed, over_epsilon, percent,
-};
-use crate::commands::reproduce::{
-    Shown, converted, digits, gaussian_on_the_interval, markdown, priced,
-};
-use crate::failure::Failure;
-use crate::plot::{Axis, Picture};
+use crate::curves::{converted, digits, gaussian_on_the_interval, priced};
+use crate::error::Error;
+use crate::exhibit::Shown;
+use crate::learning::{Line, School, certified, charged, commands, listed, over_epsilon, percent};
+use crate::note::markdown;
 use rayon::prelude::*;
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, theorem_2};
 use shuffledp::bounds::shuffled_check_in::{CheckIn, approach_1, approach_2, baseline};
 use shuffledp::bounds::{balle_2018, feldman_2021, secure_aggregation};
 use shuffledp::rdp::RdpCurve;
-use shuffledp::{Delta, Error, Mechanism, Round, Standing};
+use shuffledp::{Delta, Mechanism, Round, Standing};
+use shuffledp_plot::{Axis, Picture};
 
 const USERS: u64 = 60_000;
 const RATE: f64 = 1e-3;
@@ -107,12 +105,12 @@ fn central(rounds: &[u64]) -> Result<Vec<(u64, f64)>, Error> {
 }
 
 /// Whether the library finds a guarantee for these rounds at all; it is asked, not remembered.
-fn guarantee(round: &Round, rounds: u64) -> Result<String, Failure> {
+fn guarantee(round: &Round, rounds: u64) -> Result<String, Error> {
     // Coarse is enough to learn whether there is one.
     let account = priced(round, rounds as f64)?.with_accuracy(1e-2)?;
     match account.epsilon(Delta::new(DELTA)?) {
         Ok(answer) => Ok(digits(answer.upper().value())),
-        Err(Error::NoFiniteEpsilon { .. }) => Ok("none".to_owned()),
+        Err(shuffledp::Error::NoFiniteEpsilon { .. }) => Ok("none".to_owned()),
         Err(error) => Err(error.into()),
     }
 }
@@ -145,7 +143,7 @@ fn table(looks: &[(u64, f64)], names: &[&str], accounts: &[&dyn Fn(u64) -> Optio
 
 const REFUTED: &str = "Baseline, Approach 1 and Approach 2 rest on Lemma 1, which is false (see the errata), so they bound nothing, whatever they say. They are evaluated as the paper's Table 2 evidently was: ε₀ by the classical formula at δ₀ = 1/n², no amplification by shuffling (a round has 60 reports, and the closed form needs thousands). The paper does not say how it got ε₀ from σ here.";
 
-pub(super) fn figure_2(school: &School) -> Result<Shown, Failure> {
+pub(super) fn figure_2(school: &School) -> Result<Shown, Error> {
     let course = school.run(RUN)?;
     let ours = school.run(OURS)?;
     let looks = &course.looks;
@@ -206,7 +204,7 @@ pub(super) fn figure_2(school: &School) -> Result<Shown, Failure> {
     })
 }
 
-pub(super) fn figure_6a(school: &School) -> Result<Shown, Failure> {
+pub(super) fn figure_6a(school: &School) -> Result<Shown, Error> {
     let course = school.run(RUN)?;
     let looks = &course.looks;
     let theirs = Theirs::at_sensitivity(1.0);
@@ -283,7 +281,7 @@ pub(super) fn figure_6a(school: &School) -> Result<Shown, Failure> {
     })
 }
 
-pub(super) fn figure_4(school: &School) -> Result<Shown, Failure> {
+pub(super) fn figure_4(school: &School) -> Result<Shown, Error> {
     let course = school.run(RUN)?;
     let looks = &course.looks;
     let few: Vec<u64> = looks

@@ -2,18 +2,19 @@
 
 mod figure_3;
 
-use super::{
-    Exhibit, Make, Shown, any_ldp, band, between, clones_2021, converted, digits, epsilon, line,
-    local, markdown, whole,
+use crate::curves::{
+    any_ldp, band, between, clones_2021, converted, digits, epsilon, line, local, whole,
 };
-use crate::failure::Failure;
-use crate::plot::{Axis, EVERYWHERE, Picture};
-use crate::series::{Series, Sheet};
+use crate::error::Error;
+use crate::exhibit::{Exhibit, Make, Shown};
+use crate::note::markdown;
 use shuffledp::bounds::{Unmet, balle_2018, dwork_2010, girgis_2021, kairouz_2015, wang_2019};
 use shuffledp::profile::Profile;
 use shuffledp::rdp::RdpCurve;
-use shuffledp::{Epsilon, Error, Standing};
+use shuffledp::{Epsilon, Standing};
 use shuffledp_numerics::search::bisect_integers;
+use shuffledp_plot::{Axis, EVERYWHERE, Picture};
+use shuffledp_plot::{Series, Sheet};
 
 pub(super) const EXHIBITS: [Exhibit; 5] = [
     Exhibit {
@@ -119,7 +120,7 @@ impl Crowd {
 }
 
 /// The curves of the figures, at every value; ours first.
-fn all(at: &[f64], setting: impl Fn(f64) -> Setting + Sync) -> Result<Vec<Series>, Failure> {
+fn all(at: &[f64], setting: impl Fn(f64) -> Setting + Sync) -> Result<Vec<Series>, Error> {
     let mut series = band(
         "shuffledp",
         0,
@@ -132,7 +133,7 @@ fn all(at: &[f64], setting: impl Fn(f64) -> Setting + Sync) -> Result<Vec<Series
         Epsilon::value,
     )?
     .to_vec();
-    let unmet = |error: Error| Unmet(error.to_string());
+    let unmet = |error: shuffledp::Error| Unmet(error.to_string());
     let crowds = Crowds::new(at.iter().map(|&x| setting(x)));
     let published = |name: &str, standing: Standing, which: fn(&Crowd) -> &Published| {
         line(name, standing, at, |x| {
@@ -231,7 +232,7 @@ const COLORS: &str = "In the paper Theorem 1 is blue, Theorem 2 red, the moments
 /// What the red curve is not.
 const RED: &str = "Theorem 2 is a lower bound on a Rényi divergence, that of binary randomized response. Converted to ε, as the paper's red curve is, it bounds nothing: the conversion only goes upwards. What is attained is the lower edge of the band.";
 
-fn figure_2a() -> Result<Shown, Failure> {
+fn figure_2a() -> Result<Shown, Error> {
     let at = whole(1, 100_000, 11);
     let series = all(&at, |rounds| Setting {
         users: 1_000_000,
@@ -253,7 +254,7 @@ fn figure_2a() -> Result<Shown, Failure> {
     ))
 }
 
-fn figure_2b() -> Result<Shown, Failure> {
+fn figure_2b() -> Result<Shown, Error> {
     let at = whole(1, 100_000, 11);
     let series = all(&at, |rounds| Setting {
         users: 10_000_000,
@@ -275,7 +276,7 @@ fn figure_2b() -> Result<Shown, Failure> {
     ))
 }
 
-fn figure_2c() -> Result<Shown, Failure> {
+fn figure_2c() -> Result<Shown, Error> {
     let at = whole(10_000, 100_000_000, 9);
     let series = all(&at, |users| Setting {
         users: users as u64,
@@ -297,7 +298,7 @@ fn figure_2c() -> Result<Shown, Failure> {
     ))
 }
 
-fn figure_3_epsilon() -> Result<Shown, Failure> {
+fn figure_3_epsilon() -> Result<Shown, Error> {
     const TARGETS: [(f64, &str); 2] = [(1.4, "80 %"), (2.91, "90 %")];
     let setting = |rounds: f64| Setting {
         users: 60_000,

@@ -1,4 +1,4 @@
-//! Several quantities over one: what a curve or a figure is made of, before it becomes a file or a picture.
+//! Several quantities over one: the content of a curve or a figure, before it becomes a file or a picture.
 
 use shuffledp::{Side, Standing, plain, rounded_to};
 
@@ -7,7 +7,7 @@ const DIGITS: usize = 8;
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub enum Look {
     /// One end of a band; bands are counted from 0.
     Band(usize),
     /// A line of its own.
@@ -24,19 +24,27 @@ pub(crate) enum Look {
 
 /// One quantity.
 #[derive(Clone, Debug)]
-pub(crate) struct Series {
-    pub(crate) name: String,
-    pub(crate) side: Side,
-    /// None for what a paper printed.
-    pub(crate) standing: Option<Standing>,
-    pub(crate) look: Look,
-    /// None where there is no value.
-    pub(crate) values: Vec<Option<f64>>,
+pub struct Series {
+    /// The name without side and standing.
+    pub name: String,
+    /// Which way it bounds.
+    pub side: Side,
+    /// What the bound is worth; none for numbers that a paper printed.
+    pub standing: Option<Standing>,
+    /// How it is drawn.
+    pub look: Look,
+    /// A value for each place of the sheet; none where there is no value.
+    pub values: Vec<Option<f64>>,
 }
 
 impl Series {
-    /// The name with what the number is worth.
-    pub(crate) fn label(&self) -> String {
+    /// The value at a place; none also beyond the end.
+    pub(crate) fn value(&self, row: usize) -> Option<f64> {
+        self.values.get(row).copied().flatten()
+    }
+
+    /// The name with the side and the standing.
+    pub fn label(&self) -> String {
         let name = match (self.look, self.side) {
             (Look::Marks | Look::Hidden | Look::Path, _) | (Look::Line, Side::Upper) => {
                 self.name.clone()
@@ -52,16 +60,18 @@ impl Series {
 
 /// Quantities over one.
 #[derive(Clone, Debug)]
-pub(crate) struct Sheet {
-    /// What runs along.
-    pub(crate) over: String,
-    pub(crate) at: Vec<f64>,
-    pub(crate) series: Vec<Series>,
+pub struct Sheet {
+    /// The name of the quantity along the horizontal axis.
+    pub over: String,
+    /// Its values, in increasing order.
+    pub at: Vec<f64>,
+    /// The quantities over it.
+    pub series: Vec<Series>,
 }
 
 impl Sheet {
     /// One column a series; upper bounds rounded up, lower ones down.
-    pub(crate) fn csv(&self) -> String {
+    pub fn csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let mut header = vec![self.over.clone()];
         header.extend(self.series.iter().map(Series::label));
@@ -70,7 +80,7 @@ impl Sheet {
         for (row, at) in self.at.iter().enumerate() {
             let mut fields = vec![plain(*at)];
             fields.extend(self.series.iter().map(|series| {
-                let value = series.values[row];
+                let value = series.value(row);
                 value.map_or(String::new(), |value| match series.standing {
                     Some(_) => rounded_to(DIGITS, value, series.side),
                     // Printed by somebody: as it stands.

@@ -1,14 +1,16 @@
 //! What this project adds: how close the bounds are, and what they cost.
 
-use super::{Exhibit, Make, Shown, any_ldp, digits, epsilon, line, linear, logarithmic, markdown};
-use crate::failure::Failure;
-use crate::plot::{Axis, EVERYWHERE, Picture};
-use crate::series::{Look, Series, Sheet};
+use crate::curves::{any_ldp, digits, epsilon, line, linear, logarithmic};
+use crate::error::Error;
+use crate::exhibit::{Exhibit, Make, Shown};
+use crate::note::markdown;
 use shuffledp::bounds::{Unmet, feldman_2021, feldman_2023};
 use shuffledp::learning::{Charge, Recipe, Rule, Schedule, Training};
 use shuffledp::randomizers::{PrivUnit, R2, Randomizer};
 use shuffledp::{Delta, Epsilon, Mechanism, Round, Side, Standing};
 use shuffledp::{grouped, plain, rounded_to};
+use shuffledp_plot::{Axis, EVERYWHERE, Picture};
+use shuffledp_plot::{Look, Series, Sheet};
 use std::time::Instant;
 
 pub(super) const EXHIBITS: [Exhibit; 3] = [
@@ -31,7 +33,7 @@ pub(super) const EXHIBITS: [Exhibit; 3] = [
 
 const DELTA: f64 = 1e-6;
 
-fn gap_closed() -> Result<Shown, Failure> {
+fn gap_closed() -> Result<Shown, Error> {
     let at = linear(0.1, 8.0, 41);
     let bracket = |epsilon0: f64, users: u64| -> Result<(f64, f64), Unmet> {
         let answer = any_ldp(epsilon0, users).and_then(|round| epsilon(&round, 1.0, DELTA));
@@ -94,7 +96,7 @@ fn gap_closed() -> Result<Shown, Failure> {
     })
 }
 
-fn cost_against_n() -> Result<Shown, Failure> {
+fn cost_against_n() -> Result<Shown, Error> {
     let at = logarithmic(100.0, 1e12, 11);
     // The median of five runs, in milliseconds, one after the other.
     let measured =
@@ -164,7 +166,7 @@ fn cost_against_n() -> Result<Shown, Failure> {
 }
 
 /// Rounds of a sample of 10,000 of 60,000 that ε = 0.25 at δ = 1e-5 allows.
-fn affordable(mechanism: Mechanism) -> Result<u64, Failure> {
+fn affordable(mechanism: Mechanism) -> Result<u64, Error> {
     const MOST: u64 = 10_000_000;
     let round = Round::new(mechanism, 60_000)?.sample(10_000)?;
     let recipe = Recipe {
@@ -179,7 +181,7 @@ fn affordable(mechanism: Mechanism) -> Result<u64, Failure> {
     Ok(fresh.affordable(&Charge::Shuffled(round), MOST, budget, delta)?)
 }
 
-fn which_randomizer() -> Result<Shown, Failure> {
+fn which_randomizer() -> Result<Shown, Error> {
     const D: usize = 1290;
     let at = vec![0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0];
     // Reports times the square of the signal over that of the noise in one coordinate.

@@ -2,13 +2,13 @@
 
 mod learning;
 
-use super::{
-    Exhibit, Make, Shown, any_ldp, band, between, converted, digits, epsilon,
-    gaussian_on_the_interval, line, markdown, over_rounds, printed, whole,
+use crate::curves::{
+    any_ldp, band, between, converted, digits, epsilon, gaussian_on_the_interval, line,
+    over_rounds, printed, whole,
 };
-use crate::failure::Failure;
-use crate::plot::{Axis, EVERYWHERE, Picture};
-use crate::series::{Look, Series, Sheet};
+use crate::error::Error;
+use crate::exhibit::{Exhibit, Make, Shown};
+use crate::note::markdown;
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair};
 use shuffledp::bounds::shuffled_check_in::{
     CheckIn, approach_1, approach_2, baseline, distributed,
@@ -16,6 +16,8 @@ use shuffledp::bounds::shuffled_check_in::{
 use shuffledp::bounds::{Unmet, balle_2018, feldman_2021, secure_aggregation, wang_2019};
 use shuffledp::rdp::{Orders, RdpCurve};
 use shuffledp::{Epsilon, Side, Standing};
+use shuffledp_plot::{Axis, EVERYWHERE, Picture};
+use shuffledp_plot::{Look, Series, Sheet};
 
 pub(super) const EXHIBITS: [Exhibit; 6] = [
     Exhibit {
@@ -90,7 +92,7 @@ fn cut(value: f64, like: &str) -> String {
     format!("{:.places$}", (value * scale).floor() / scale)
 }
 
-fn table_2() -> Result<Shown, Failure> {
+fn table_2() -> Result<Shown, Error> {
     let at: Vec<f64> = (1..=4).map(f64::from).collect();
     let exact = band(
         "shuffledp",
@@ -111,7 +113,7 @@ fn table_2() -> Result<Shown, Failure> {
     let mut rows = Vec::new();
     let mut anew = Vec::new();
     for (epsilon0, rate, _) in TABLE_2 {
-        anew.push(made_anew(epsilon0, rate).map_err(|unmet| Failure::flag("ID", unmet.0))?);
+        anew.push(made_anew(epsilon0, rate)?);
     }
     for (column, name) in ["Baseline", "Approach 1", "Approach 2"].iter().enumerate() {
         let values = TABLE_2.map(|(_, _, row)| row[column].parse().unwrap_or(f64::NAN));
@@ -186,7 +188,7 @@ fn table_2() -> Result<Shown, Failure> {
     })
 }
 
-fn figure_3() -> Result<Shown, Failure> {
+fn figure_3() -> Result<Shown, Error> {
     // (2, 1e-8) by the classical formula, at sensitivity 1: the ε₀ and δ₀ of Table 2.
     let sigma = (2.0 * (1.25 / DELTA0).ln()).sqrt() / 2.0;
     let sigma = (sigma * 100.0).round() / 100.0;
@@ -238,7 +240,7 @@ fn figure_3() -> Result<Shown, Failure> {
     })
 }
 
-fn figure_5() -> Result<Shown, Failure> {
+fn figure_5() -> Result<Shown, Error> {
     const MANY: u64 = 60_000;
     const RATE: f64 = 0.1;
     const AT: f64 = 1.0 / MANY as f64;
@@ -247,9 +249,7 @@ fn figure_5() -> Result<Shown, Failure> {
     // The sum of k vectors of norm at most 1 with noise of deviation 1 each: a replacement moves it by 2, the noise has √k.
     let sum = RdpCurve::new(Orders::Reals(1e6), move |order| 2.0 * order / sample);
     let fixed = wang_2019::sampled(sum, RATE, f64::INFINITY, 4096);
-    let theorem = distributed(MANY, RATE, 1.0)
-        .map_err(|unmet| Failure::flag("ID", unmet.0))?
-        .capped(1024.0);
+    let theorem = distributed(MANY, RATE, 1.0)?.capped(1024.0);
     let series = vec![
         line(
             "a sample of fixed size, wang-2019",

@@ -1,63 +1,73 @@
-//! What exhibits that learn share. A run is a command line of `shuffledp train`, which the note prints; a process makes it once, however many exhibits read it. Accuracy is drawn over the ε that some account gives to each round.
+//! Exhibits that learn. A run is a command line of `shuffledp train`, which the note prints; a process makes it
+//! once, however many exhibits read it. Accuracy is drawn over the ε that some account gives to each round.
 
-use super::epsilon;
-use crate::commands::train::{Course, TrainWords};
-use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::series::{Look, Series, Sheet};
+use crate::curves::epsilon;
+use crate::error::Error;
 use rayon::prelude::*;
-use shuffledp::grouped;
 use shuffledp::learning::Dataset;
 use shuffledp::learning::data::idx;
-use shuffledp::{Error, Round, Side, Standing};
+use shuffledp::{Round, Side, Standing};
+use shuffledp_plot::{Look, Series, Sheet};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Where the examples are, and what has been learnt from them so far.
-pub(crate) struct School<'a> {
+/// Trains as a command line says.
+pub trait Learner {
+    /// Runs what stands behind `shuffledp train --data MNIST`, in memory and without prices. `step` is told of
+    /// every round, and of how many there are. An error of the learner's own is [`Error::Run`].
+    fn course(&self, line: &str, step: &mut dyn FnMut(u64, u64)) -> Result<Course, Error>;
+}
+
+/// How well a run went, without its price.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// What each round is charged as; none where nobody is protected.
+    pub round: Option<Round>,
+    /// Rounds that were looked at, and the accuracy after each.
+    pub looks: Vec<(u64, f64)>,
+}
+
+/// The folder of the examples, somebody who learns from them, and the runs so far.
+pub struct School<'a> {
     data: &'a Path,
-    progress: &'a Progress,
+    learner: &'a dyn Learner,
+    watch: &'a dyn Fn(u64, u64),
     runs: RefCell<Vec<(String, Rc<Course>)>>,
 }
 
 impl<'a> School<'a> {
-    pub(super) fn new(data: &'a Path, progress: &'a Progress) -> Self {
+    /// A folder with MNIST's files. `watch` is told how many rounds of a run are done, and of how many.
+    pub fn new(data: &'a Path, learner: &'a dyn Learner, watch: &'a dyn Fn(u64, u64)) -> Self {
         Self {
             data,
-            progress,
+            learner,
+            watch,
             runs: RefCell::new(Vec::new()),
         }
     }
 
-    /// What comes of `shuffledp train --data MNIST` and these words.
-    pub(super) fn run(&self, line: &str) -> Result<Rc<Course>, Failure> {
+    /// The course of `shuffledp train --data MNIST` and these words.
+    pub(crate) fn run(&self, line: &str) -> Result<Rc<Course>, Error> {
         let known = |(words, _): &&(String, Rc<Course>)| words == line;
         if let Some((_, course)) = self.runs.borrow().iter().find(known) {
             return Ok(Rc::clone(course));
         }
-        let mut words = TrainWords::parsed(line)?;
-        words.data = Some(self.data.to_owned());
-        let course = Rc::new(words.course(&mut |round, rounds| self.rounds(round, rounds))?);
+        let mut step = |done: u64, planned: u64| (self.watch)(done, planned);
+        let course = Rc::new(self.learner.course(line, &mut step)?);
         let run = (line.to_owned(), Rc::clone(&course));
         self.runs.borrow_mut().push(run);
         Ok(course)
     }
 
     /// The pictures themselves.
-    pub(super) fn mnist(&self) -> Result<Dataset, Failure> {
+    pub(crate) fn mnist(&self) -> Result<Dataset, Error> {
         Ok(idx::read(self.data)?)
-    }
-
-    /// How far a run is.
-    pub(super) fn rounds(&self, done: u64, planned: u64) {
-        let (done, planned) = (grouped(done), grouped(planned));
-        self.progress.say(format!("round {done} of {planned}"));
     }
 }
 
 /// Command lines, as a block of a note.
-pub(super) fn commands(lines: &[&str]) -> String {
+pub(crate) fn commands(lines: &[&str]) -> String {
     let lines: Vec<String> = lines
         .iter()
         .map(|line| format!("shuffledp train --data MNIST {line}"))
@@ -66,13 +76,13 @@ pub(super) fn commands(lines: &[&str]) -> String {
 }
 
 /// The round that a course was charged for.
-pub(super) fn charged(course: &Course) -> Result<Round, Failure> {
+pub(crate) fn charged(course: &Course) -> Result<Round, Error> {
     let round = course.round.clone();
-    round.ok_or_else(|| Failure::incomplete("a run without protection has no price"))
+    round.ok_or(Error::Unprotected)
 }
 
 /// The certified ε of so many rounds of a kind, for each of several numbers of them, on all cores.
-pub(super) fn certified(
+pub(crate) fn certified(
     round: &Round,
     rounds: &[u64],
     delta: f64,
@@ -85,30 +95,30 @@ pub(super) fn certified(
 }
 
 /// The price of so many rounds in such a list.
-pub(super) fn listed(prices: &[(u64, f64)], rounds: u64) -> Option<f64> {
+pub(crate) fn listed(prices: &[(u64, f64)], rounds: u64) -> Option<f64> {
     let price = prices.iter().find(|price| price.0 == rounds);
     price.map(|price| price.1)
 }
 
 /// Accuracy after a round, and the ε of all rounds up to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Seen {
-    pub(super) round: u64,
-    pub(super) epsilon: f64,
-    pub(super) accuracy: f64,
+pub(crate) struct Seen {
+    pub(crate) round: u64,
+    pub(crate) epsilon: f64,
+    pub(crate) accuracy: f64,
 }
 
 /// One way to account for one way to learn.
-pub(super) struct Line {
-    pub(super) name: String,
+pub(crate) struct Line {
+    pub(crate) name: String,
     /// What its ε is worth.
-    pub(super) standing: Option<Standing>,
-    pub(super) looks: Vec<Seen>,
+    pub(crate) standing: Option<Standing>,
+    pub(crate) looks: Vec<Seen>,
 }
 
 impl Line {
     /// Looks at a course, each with its ε; without those that have none.
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &str,
         standing: Option<Standing>,
         course: &[(u64, f64)],
@@ -130,14 +140,14 @@ impl Line {
     }
 
     /// The first look that is at least this good.
-    pub(super) fn reaches(&self, accuracy: f64) -> Option<Seen> {
+    pub(crate) fn reaches(&self, accuracy: f64) -> Option<Seen> {
         let good = |look: &&Seen| look.accuracy >= accuracy;
         self.looks.iter().find(good).copied()
     }
 }
 
 /// Lines over ε: a row for every look, with its round. Marks are numbers that a paper prints, as (ε, accuracy).
-pub(super) fn over_epsilon(lines: &[Line], marks: &[(&str, &[(f64, f64)])]) -> Sheet {
+pub(crate) fn over_epsilon(lines: &[Line], marks: &[(&str, &[(f64, f64)])]) -> Sheet {
     let mut rows: Vec<(f64, Option<u64>)> = Vec::new();
     for line in lines {
         rows.extend(
@@ -186,12 +196,12 @@ pub(super) fn over_epsilon(lines: &[Line], marks: &[(&str, &[(f64, f64)])]) -> S
 }
 
 /// 93.4 %.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
 /// The mean, and the standard deviation of one of a few runs.
-pub(super) fn spread(values: &[f64]) -> (f64, f64) {
+pub(crate) fn spread(values: &[f64]) -> (f64, f64) {
     let many = values.len() as f64;
     let mean = values.iter().sum::<f64>() / many;
     let square: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

@@ -1,14 +1,16 @@
 //! Figure 3: the accuracy of CLDP-SGD over the ε of its rounds, as printed, with R_2 in the place of R_inf, and as we would do it.
 
-use crate::commands::reproduce::learning::{
+use crate::curves::{converted, digits};
+use crate::error::Error;
+use crate::exhibit::Shown;
+use crate::learning::{
     Line, School, certified, charged, commands, listed, over_epsilon, percent, spread,
 };
-use crate::commands::reproduce::{Shown, converted, digits, markdown};
-use crate::failure::Failure;
-use crate::plot::{Axis, Picture};
-use crate::series::{Look, Series};
+use crate::note::markdown;
 use shuffledp::Side;
 use shuffledp::bounds::girgis_2021;
+use shuffledp_plot::{Axis, Picture};
+use shuffledp_plot::{Look, Series};
 
 const DELTA: f64 = 1e-5;
 /// As printed; 228 rounds are 38 epochs, in which the printed rate does not change yet.
@@ -25,7 +27,7 @@ const OURS: [&str; 3] = [
 const THEOREM: [(f64, f64); 2] = [(1.4, 0.80), (2.91, 0.90)];
 const CLONES: [(f64, f64); 2] = [(1.4, 0.707), (4.82, 0.90)];
 
-pub(super) fn figure_3(school: &School) -> Result<Shown, Failure> {
+pub(super) fn figure_3(school: &School) -> Result<Shown, Error> {
     let printed = school.run(PRINTED)?;
     let other = school.run(OTHER)?;
     let mut ours = Vec::new();
@@ -36,7 +38,9 @@ pub(super) fn figure_3(school: &School) -> Result<Shown, Failure> {
     let round = charged(&ours[0])?;
     for course in [&printed, &other] {
         if charged(course)? != round {
-            return Err(Failure::incomplete("the runs of figure 3 differ in price"));
+            return Err(Error::TwoPrices {
+                exhibit: "subsampled-shuffle-rdp/figure-3",
+            });
         }
     }
     let rounds: Vec<u64> = ours[0].looks.iter().map(|look| look.0).collect();
