@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use shuffledp::atoms::Atoms;
 use shuffledp::bounds::Unmet;
 use shuffledp::profile::Profile;
-use shuffledp::rdp::RdpCurve;
+use shuffledp::rdp::{AtOrder, RdpCurve};
 use shuffledp::rounded_to;
 use shuffledp::{
     Account, Answer, Delta, Domain, Epsilon, LocalEpsilon, Mechanism, Plan, Round, Side, Standing,
@@ -24,6 +24,26 @@ pub(crate) fn digits(value: f64) -> String {
     } else {
         format!("{value:.3e}")
     }
+}
+
+/// The value of a series in a row; not a number where there is none.
+pub(crate) fn value(series: &[Series], index: usize, row: usize) -> f64 {
+    let series = series.get(index);
+    let value = series.and_then(|series| series.values.get(row).copied().flatten());
+    value.unwrap_or(f64::NAN)
+}
+
+/// By how much a ratio is above 1, in percent without decimals.
+pub(crate) fn excess(ratio: f64) -> String {
+    format!("{:.0} %", 100.0 * (ratio - 1.0))
+}
+
+/// Least and largest of the numbers that there are.
+pub(crate) fn extremes(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    values.into_iter().filter(|value| !value.is_nan()).fold(
+        (f64::INFINITY, f64::NEG_INFINITY),
+        |(least, most), value| (least.min(value), most.max(value)),
+    )
 }
 
 /// A bracket to four digits, rounded outwards.
@@ -127,11 +147,15 @@ pub(crate) fn printed(name: &str, values: &[f64]) -> Series {
     }
 }
 
+/// ε of a Rényi curve over so many rounds, and the order that gives it.
+pub(crate) fn at_order(curve: &RdpCurve, rounds: f64, delta: f64) -> Result<AtOrder, Unmet> {
+    let best = curve.clone().times(rounds as u64).epsilon(delta);
+    best.map_err(|error| Unmet(error.to_string()))
+}
+
 /// ε of a Rényi curve over so many rounds.
 pub(crate) fn converted(curve: &RdpCurve, rounds: f64, delta: f64) -> Result<f64, Unmet> {
-    let best = curve.clone().times(rounds as u64).epsilon(delta);
-    best.map(|best| best.value)
-        .map_err(|error| Unmet(error.to_string()))
+    Ok(at_order(curve, rounds, delta)?.value)
 }
 
 /// The certified account of rounds of one kind.

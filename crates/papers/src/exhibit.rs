@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::learning::School;
+use crate::note::{PICTURE, fragment};
 use crate::{
     enhanced_rdp, numerical_accounting, ours, shuffle_gaussian, shuffled_check_in,
     subsampled_shuffle_rdp,
@@ -28,43 +29,63 @@ pub(crate) enum Make {
 pub struct Shown {
     pub(crate) sheet: Sheet,
     pub(crate) picture: Picture,
-    /// What is run, in a sentence.
-    pub(crate) settings: String,
-    /// Paragraphs and tables below the picture.
-    pub(crate) text: Vec<String>,
+    /// The note without its heading, with [`PICTURE`] where the picture stands.
+    pub(crate) note: String,
 }
 
 /// The name of a file, below a folder of the reader's choice, and its content.
 pub type File = (String, Vec<u8>);
 
-/// The papers, and the claim of each; ours last.
-const PAPERS: [(&str, &str); 6] = [
-    (
-        "shuffle-gaussian",
-        "*Shuffle Gaussian mechanism for differential privacy*: the Renyi divergence of shuffled Gaussian noise, \
-         as a sum over partitions",
-    ),
-    (
-        "shuffled-check-in",
-        "*Shuffled check-in: privacy amplification towards practical distributed learning*: users take part by \
-         their own coin",
-    ),
-    (
-        "numerical-accounting",
-        "*Numerical accounting in the shuffle model of differential privacy*: privacy-loss distributions of the \
-         clones, and of k-ary randomized response",
-    ),
-    (
-        "enhanced-rdp",
-        "*Renyi differential privacy in the shuffle model: enhanced amplification bounds*: Renyi divergences by \
-         way of the clones",
-    ),
-    (
-        "subsampled-shuffle-rdp",
-        "*Renyi differential privacy of the subsampled shuffle model in distributed learning*: Renyi divergences \
-         of a shuffled sample",
-    ),
-    ("ours", "What this project adds"),
+/// A paper: its name here, its claim, and the items of it that are not made.
+struct Paper {
+    name: &'static str,
+    claim: &'static str,
+    not_made: Option<&'static str>,
+}
+
+/// The papers; ours last.
+const PAPERS: [Paper; 6] = [
+    Paper {
+        name: "shuffle-gaussian",
+        claim: "*Shuffle Gaussian mechanism for differential privacy*: the Renyi divergence of shuffled \
+                Gaussian noise, as a sum over partitions",
+        not_made: None,
+    },
+    Paper {
+        name: "shuffled-check-in",
+        claim: "*Shuffled check-in: privacy amplification towards practical distributed learning*: users \
+                take part by their own coin",
+        not_made: Some(
+            "Figure 6b (CIFAR-10: it needs a network pre-trained on CIFAR-100, which this project does not \
+             have), Table 1 (orders of running times), Figure 1 (a drawing of the protocol), Table 3 (the \
+             network, which the learning exhibits train)",
+        ),
+    },
+    Paper {
+        name: "numerical-accounting",
+        claim: "*Numerical accounting in the shuffle model of differential privacy*: privacy-loss \
+                distributions of the clones, and of k-ary randomized response",
+        not_made: None,
+    },
+    Paper {
+        name: "enhanced-rdp",
+        claim: "*Renyi differential privacy in the shuffle model: enhanced amplification bounds*: Renyi \
+                divergences by way of the clones",
+        not_made: Some(
+            "Figure 1 (a drawing of the shuffle model), Table 2 (the settings of Figure 4)",
+        ),
+    },
+    Paper {
+        name: "subsampled-shuffle-rdp",
+        claim: "*Renyi differential privacy of the subsampled shuffle model in distributed learning*: Renyi \
+                divergences of a shuffled sample",
+        not_made: Some("Figure 1 (a drawing of the algorithm), Table 1 (the network of Figure 3)"),
+    },
+    Paper {
+        name: "ours",
+        claim: "What this project adds",
+        not_made: None,
+    },
 ];
 
 /// All exhibits, in the order of the papers.
@@ -129,14 +150,13 @@ impl Exhibit {
     fn note(&self, shown: &Shown) -> String {
         let (id, item) = (self.id, self.item());
         let data = if self.learns() { " --data MNIST" } else { "" };
+        let picture = format!("![{}]({item}.svg)", shown.picture.title);
         format!(
-            "# {}: {}\n\n{}\n\n![{}]({item}.svg)\n\n{}\n\n\
+            "# {}: {}\n\n{}\n\n\
              Numbers: [{item}.csv]({item}.csv). Made by `shuffledp reproduce {id}{data}`.\n",
             self.heading(),
             self.title,
-            shown.settings,
-            shown.picture.title,
-            shown.text.join("\n\n"),
+            shown.note.replacen(PICTURE, &picture, 1),
         )
     }
 
@@ -155,24 +175,22 @@ impl Exhibit {
     }
 }
 
-/// The page that lists all exhibits.
+/// The page that lists all exhibits, and the items of the papers that are not made.
 pub fn index() -> String {
-    let mut page = "# The papers, reproduced\n\nThe tables and figures of the five papers that this project started \
-                    from, made anew by `shuffledp reproduce all --data MNIST` (without `--data`, those that are \
-                    about accounting alone): each with its numbers (CSV), a picture (SVG) and a note on what the \
-                    paper prints, what the same formula gives here, and what is right today. What the papers got \
-                    wrong, with evidence: [errata](../docs/errata.md).\n"
-        .to_owned();
+    let mut page = format!("# The papers, reproduced\n\n{}\n", fragment!("index.md"));
     let all = exhibits();
-    for (paper, claim) in PAPERS {
-        page += &format!("\n## {paper}\n\n{claim}.\n\n| | |\n|---|---|\n");
-        for exhibit in all.iter().filter(|exhibit| exhibit.paper() == paper) {
-            let item = exhibit.item();
+    for paper in PAPERS {
+        let (name, claim) = (paper.name, paper.claim);
+        page += &format!("\n## {name}\n\n{claim}.\n\n| | |\n|---|---|\n");
+        for exhibit in all.iter().filter(|exhibit| exhibit.paper() == name) {
+            let (item, heading, title) = (exhibit.item(), exhibit.heading(), exhibit.title);
             page += &format!(
-                "| <img src=\"{paper}/{item}.svg\" width=\"360\" alt=\"{item}\"> | [{}]({paper}/{item}.md): {} |\n",
-                exhibit.heading(),
-                exhibit.title
+                "| <img src=\"{name}/{item}.svg\" width=\"360\" alt=\"{item}\"> \
+                 | [{heading}]({name}/{item}.md): {title} |\n"
             );
+        }
+        if let Some(items) = paper.not_made {
+            page += &format!("\nNot made: {items}.\n");
         }
     }
     page

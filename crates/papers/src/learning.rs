@@ -1,5 +1,6 @@
-//! Exhibits that learn. A run is a command line of `shuffledp train`, which the note prints; a process makes it
-//! once, however many exhibits read it. Accuracy is drawn over the ε that some account gives to each round.
+//! Exhibits that learn. A run is a command line of `shuffledp train`, which the note prints; a process makes
+//! it once, however many exhibits read it. Accuracy is drawn over the ε that some account gives to each
+//! round.
 
 use crate::curves::epsilon;
 use crate::error::Error;
@@ -14,8 +15,8 @@ use std::rc::Rc;
 
 /// Trains as a command line says.
 pub trait Learner {
-    /// Runs what stands behind `shuffledp train --data MNIST`, in memory and without prices. `step` is told of
-    /// every round, and of how many there are. An error of the learner's own is [`Error::Run`].
+    /// Runs what stands behind `shuffledp train --data MNIST`, in memory and without prices. `step` is told
+    /// of every round, and of how many there are. An error of the learner's own is [`Error::Run`].
     fn course(&self, line: &str, step: &mut dyn FnMut(u64, u64)) -> Result<Course, Error>;
 }
 
@@ -146,7 +147,8 @@ impl Line {
     }
 }
 
-/// Lines over ε: a row for every look, with its round. Marks are numbers that a paper prints, as (ε, accuracy).
+/// Lines over ε: a row for every look, with its round. Marks are numbers that a paper prints, as (ε,
+/// accuracy).
 pub(crate) fn over_epsilon(lines: &[Line], marks: &[(&str, &[(f64, f64)])]) -> Sheet {
     let mut rows: Vec<(f64, Option<u64>)> = Vec::new();
     for line in lines {
@@ -210,7 +212,40 @@ pub(crate) fn spread(values: &[f64]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, over_epsilon, spread};
+    use super::{Course, Learner, Line, School, over_epsilon, spread};
+    use crate::Error;
+    use std::cell::Cell;
+    use std::path::Path;
+
+    /// Counts its runs; fails at an empty line.
+    struct Counting(Cell<usize>);
+
+    impl Learner for Counting {
+        fn course(&self, line: &str, step: &mut dyn FnMut(u64, u64)) -> Result<Course, Error> {
+            if line.is_empty() {
+                return Err(Error::Run("nothing to do".into()));
+            }
+            self.0.set(self.0.get() + 1);
+            step(1, 2);
+            Ok(Course {
+                round: None,
+                looks: vec![(2, 0.5)],
+            })
+        }
+    }
+
+    #[test]
+    fn a_line_is_run_once_and_an_error_passes_through() {
+        let (learner, seen) = (Counting(Cell::new(0)), Cell::new((0, 0)));
+        let watch = |done: u64, planned: u64| seen.set((done, planned));
+        let school = School::new(Path::new(""), &learner, &watch);
+        for line in ["one", "two", "one"] {
+            assert_eq!(school.run(line).unwrap().looks, [(2, 0.5)]);
+        }
+        assert_eq!((learner.0.get(), seen.get()), (2, (1, 2)));
+        let error = school.run("").unwrap_err();
+        assert_eq!(error.to_string(), "nothing to do");
+    }
 
     #[test]
     fn a_row_is_a_look() {

@@ -1,11 +1,12 @@
 //! Tables and figures of the five papers that this project started from, as code, beside a few of our own.
 //!
-//! An [`Exhibit`] is one of them. Made, it has numbers (CSV), a picture (SVG) and a note (Markdown): the settings,
-//! the numbers that the paper prints, the numbers that the same formula gives here, and the certified ones. The
-//! first line of a note says what was cut, and why; [`index`] names the exhibits that are not made at all.
+//! An [`Exhibit`] is one of them. Made, it has numbers (CSV), a picture (SVG) and a note (Markdown): the
+//! settings, the numbers that the paper prints, the numbers that the same formula gives here, and the
+//! certified ones. The first line of a note says what was cut, and why; [`index`] names the exhibits that are
+//! not made at all.
 //!
-//! Most exhibits are about accounting alone and take seconds. Those that learn need MNIST and somebody who trains:
-//! a [`Learner`].
+//! Most exhibits are about accounting alone and take seconds. Those that learn need MNIST and somebody who
+//! trains: a [`Learner`].
 //!
 //! ```
 //! use shuffledp_papers::exhibits;

@@ -1,12 +1,12 @@
 //! *Numerical accounting in the shuffle model of differential privacy*.
 
 use crate::curves::{
-    any_ldp, band, between, converted, digits, line, linear, local, over_rounds, priced,
-    upper_delta, whole,
+    any_ldp, band, between, converted, digits, excess, extremes, line, linear, local, over_rounds,
+    priced, upper_delta, value, whole,
 };
 use crate::error::Error;
 use crate::exhibit::{Exhibit, Make, Shown};
-use crate::note::markdown;
+use crate::note::{markdown, note};
 use shuffledp::atoms::Atoms;
 use shuffledp::bounds::numerical_accounting::{strong_composed, strong_printed};
 use shuffledp::bounds::{Unmet, balle_2018, girgis_2021, kairouz_2015, zhu_2022};
@@ -102,15 +102,15 @@ fn figure_1() -> Result<Shown, Error> {
             Ok(all.fold(1.0, f64::min).max(1e-16))
         },
     ));
-    let at_half = |index: usize| series[index].values[12].unwrap_or(f64::NAN);
-    let text = format!(
-        "At ε = {}: one round δ = {} by its profile and {} by moments; two rounds {} by privacy-loss distributions, {} by moments, {} by composing one round's (ε, δ). The picture of the paper holds: distributions are far tighter than moments, and composing (ε, δ) pairs loses more the smaller δ is. What is new is the lower edge of each band: 3-ary randomized response attains it, so nothing more than the band's width is to be gained.",
-        at[12],
-        digits(at_half(0)),
-        digits(at_half(4)),
-        digits(at_half(2)),
-        digits(at_half(5)),
-        digits(at_half(6)),
+    let at_half = |index: usize| digits(value(&series, index, 12));
+    let note = note!(
+        "numerical_accounting/figure_1.md",
+        epsilon = at[12],
+        one = at_half(0),
+        one_moments = at_half(4),
+        two = at_half(2),
+        two_moments = at_half(5),
+        two_composed = at_half(6),
     );
     Ok(Shown {
         picture: Picture {
@@ -125,11 +125,7 @@ fn figure_1() -> Result<Shown, Error> {
             at,
             series,
         },
-        settings: "n = 10,000, epsilon0 = 4, one and two rounds, as in the paper.".to_owned(),
-        text: vec![
-            text,
-            "The paper takes its pair from a theorem whose published proof has an acknowledged error; the same pair is right for randomizers that do not adapt within a round, by another proof (crates/accounting/src/atoms.proof.md).".to_owned(),
-        ],
+        note,
     })
 }
 
@@ -178,6 +174,14 @@ fn figure_2() -> Result<Shown, Error> {
             },
         ));
     }
+    let above = |row: usize| value(&series, 6, row) / value(&series, 2, row);
+    let later = (0..at.len()).filter(|&row| at[row] >= 0.01).map(above);
+    let note = note!(
+        "numerical_accounting/figure_2.md",
+        at_zero = excess(above(0)),
+        // Rounded up.
+        later = excess((100.0 * extremes(later).1).ceil() / 100.0),
+    );
     Ok(Shown {
         picture: Picture {
             title: "Figure 2: δ(ε) of a sample, for grids of several sizes".to_owned(),
@@ -191,10 +195,7 @@ fn figure_2() -> Result<Shown, Error> {
             at,
             series,
         },
-        settings: "epsilon0 = 3, n = 10,000, a sample of gamma = 0.01, ln(alpha) from -0.25 to 0.25 (the paper prints these as values of alpha; a negative one makes no sense). It does not print the sizes of its grids.".to_owned(),
-        text: vec![
-            "Connecting the dots is exact on the grid and above the curve between: with 128 points it is 16 % above the curve of Lemma 7 at ε = 0, which an even number of points misses, and within 3 % from ε = 0.01 on. The larger error is Lemma 7 itself, which forgets that the absent help to hide the present: the exact pair, in which they do, is the band far below it.".to_owned(),
-        ],
+        note,
     })
 }
 
@@ -224,13 +225,13 @@ fn figure_3() -> Result<Shown, Error> {
     let rows: Vec<Vec<String>> = [0, 4, 8, 12]
         .into_iter()
         .map(|row| {
-            let value = |index: usize| series[index].values[row].unwrap_or(f64::NAN);
+            let cell = |index: usize| value(&series, index, row);
             vec![
                 format!("{}", at[row]),
-                between(value(1), value(0)),
-                digits(value(2)),
-                digits(value(3)),
-                digits(value(3) / value(0)),
+                between(cell(1), cell(0)),
+                digits(cell(2)),
+                digits(cell(3)),
+                digits(cell(3) / cell(0)),
             ]
         })
         .collect();
@@ -257,11 +258,7 @@ fn figure_3() -> Result<Shown, Error> {
             at,
             series,
         },
-        settings: "epsilon0 = 3, n = 100,000, gamma = 0.01, delta = 1e-5: the settings of the published script (the caption prints none).".to_owned(),
-        text: vec![
-            table,
-            "The paper's curve grows like T and crosses that of Girgis et al.; its text explains the crossing. There is none: composed rightly, the same pair grows like √T (a slip in indexing in the published script made it grow like T), and both it and the exact pair stay far below the moments for every T.".to_owned(),
-        ],
+        note: note!("numerical_accounting/figure_3.md", table = table),
     })
 }
 
@@ -304,20 +301,25 @@ fn figure_4() -> Result<Shown, Error> {
         |epsilon| strong_printed(USERS, K, epsilon0, epsilon),
     ));
     let half = at.iter().position(|&epsilon| epsilon >= 0.48).unwrap_or(8);
-    let value = |index: usize| series[index].values[half].unwrap_or(f64::NAN);
-    let text = format!(
-        "At ε = {} and T = 1: {} as printed for the strong adversary, {} tight; {} for the weak one (the blanket, upper edge of the band), {} attained, {} for any ε₀-LDP randomizer.",
-        at[half],
-        digits(value(8)),
-        digits(value(4)),
-        digits(value(0)),
-        digits(value(1)),
-        digits(value(5)),
+    let cell = |index: usize| digits(value(&series, index, half));
+    let ratios = (0..at.len()).map(|row| value(&series, 8, row) / value(&series, 4, row));
+    let (least, most) = extremes(ratios);
+    let note = note!(
+        "numerical_accounting/figure_4.md",
+        epsilon = at[half],
+        printed = cell(8),
+        strong = cell(4),
+        weak = cell(0),
+        attained = cell(1),
+        any = cell(5),
+        least = format!("{:.0}", least.floor()),
+        most = format!("{:.0}", most.ceil()),
     );
     Ok(Shown {
         picture: Picture {
             title: "Figure 4: δ(ε) of 4-ary randomized response".to_owned(),
-            subtitle: "n = 1,000, k = 4, a random answer with probability 1/4 (ε₀ = ln 13)".to_owned(),
+            subtitle: "n = 1,000, k = 4, a random answer with probability 1/4 (ε₀ = ln 13)"
+                .to_owned(),
             x: Axis::linear("ε"),
             y: Axis::log("δ"),
             within: (1e-12, 1.0),
@@ -327,11 +329,7 @@ fn figure_4() -> Result<Shown, Error> {
             at,
             series,
         },
-        settings: "n = 1,000, k = 4, a uniform answer with probability gamma = 0.25, so epsilon0 = ln((1 - gamma) k/gamma + 1) = ln 13 = 2.565. The paper does not print its numbers of compositions: here T = 1 and 4.".to_owned(),
-        text: vec![
-            text,
-            "The paper's strong adversary sees every coin. Its printed δ is a probability where the hockey-stick divergence belongs, 10 to 19 times too large in this picture, so its conclusions about which analysis is better are not supported; evaluated rightly, the strong adversary still learns far more than the crowd shows. The weak adversary is the blanket of this randomizer, and the lower edge of the band shows how little is left between it and what is attained.".to_owned(),
-        ],
+        note,
     })
 }
 
@@ -346,8 +344,8 @@ fn figure_5() -> Result<Shown, Error> {
     let rows: Vec<Vec<String>> = [0, 5, 10, 20]
         .into_iter()
         .map(|row| {
-            let value = |index: usize| digits(series[index].values[row].unwrap_or(f64::NAN));
-            vec![format!("{}", at[row]), value(0), value(3), value(5)]
+            let cell = |index: usize| digits(value(&series, index, row));
+            vec![format!("{}", at[row]), cell(0), cell(3), cell(5)]
         })
         .collect();
     let table = markdown(&["ε", "n = 2", "n = 5", "n = 7"], &rows);
@@ -364,10 +362,6 @@ fn figure_5() -> Result<Shown, Error> {
             at,
             series,
         },
-        settings: "sigma = 2, one pair of datasets (one user at 1, the others at 0, against everybody at 0), n = 2 to 7.".to_owned(),
-        text: vec![
-            table,
-            "The paper says that the divergence \"cannot be projected to a lower-dimensional problem\" and integrates over n dimensions with 5e7 random samples, for two digits at n = 7. It is one-dimensional: the likelihood ratio is the mean of n independent lognormal numbers, so δ = E(mean − e^ε)₊, here in milliseconds and to six digits, for any n. (One pair of datasets: exact for it, certified as such, and a guarantee for every pair only by conjecture.)".to_owned(),
-        ],
+        note: note!("numerical_accounting/figure_5.md", table = table),
     })
 }

@@ -3,7 +3,7 @@
 use crate::curves::{any_ldp, digits, epsilon, line, linear, logarithmic};
 use crate::error::Error;
 use crate::exhibit::{Exhibit, Make, Shown};
-use crate::note::markdown;
+use crate::note::{markdown, note};
 use shuffledp::bounds::{Unmet, feldman_2021, feldman_2023};
 use shuffledp::learning::{Charge, Recipe, Rule, Schedule, Training};
 use shuffledp::randomizers::{PrivUnit, R2, Randomizer};
@@ -75,13 +75,12 @@ fn gap_closed() -> Result<Shown, Error> {
     let closed = largest(&series[4..], 0.0);
     let most = |ratio: f64| rounded_to(4, ratio, Side::Upper);
     let (worst, late, closed) = (most(worst), most(late), most(closed));
-    let text = format!(
-        "Three of the five papers leave the gap between their bounds open. For the class of all ε₀-LDP randomizers it is now at most a factor {worst} anywhere in the picture, largest near ε₀ = 0.7, where binary and 3-ary randomized response take turns as the worst known, and at most {late} from ε₀ = 5 on. Closed forms are up to {closed} times above what is attained."
-    );
     Ok(Shown {
         picture: Picture {
             title: "The gap closed: upper bound over lower bound".to_owned(),
-            subtitle: "one round, any ε₀-LDP randomizer, δ = 1e-6; 1 is a bound that cannot be improved".to_owned(),
+            subtitle:
+                "one round, any ε₀-LDP randomizer, δ = 1e-6; 1 is a bound that cannot be improved"
+                    .to_owned(),
             x: Axis::linear("local ε₀"),
             y: Axis::log("upper ε over attained ε"),
             within: EVERYWHERE,
@@ -91,8 +90,12 @@ fn gap_closed() -> Result<Shown, Error> {
             at,
             series,
         },
-        settings: "One round, any epsilon0-LDP randomizer, delta = 1e-6: the certified upper bound over the largest epsilon that a known randomizer attains.".to_owned(),
-        text: vec![text],
+        note: note!(
+            "ours/gap_closed.md",
+            worst = worst,
+            late = late,
+            closed = closed,
+        ),
     })
 }
 
@@ -148,7 +151,8 @@ fn cost_against_n() -> Result<Shown, Error> {
     Ok(Shown {
         picture: Picture {
             title: "Cost against n: the time of an answer".to_owned(),
-            subtitle: "upper and lower ε together, ε₀ = 2, δ = 1e-6; the median of five runs".to_owned(),
+            subtitle: "upper and lower ε together, ε₀ = 2, δ = 1e-6; the median of five runs"
+                .to_owned(),
             x: Axis::log("users n"),
             y: Axis::log("milliseconds"),
             within: EVERYWHERE,
@@ -158,10 +162,7 @@ fn cost_against_n() -> Result<Shown, Error> {
             at,
             series,
         },
-        settings: "Time of one answer (upper and lower epsilon) on the machine that made the page, epsilon0 = 2, delta = 1e-6.".to_owned(),
-        text: vec![
-            "The time of an answer stays within milliseconds for one round and tens of milliseconds for a thousand, whatever the number of users: it wanders with how the sums are done, and does not grow with n. Summing over all outcomes, as the papers' own scripts do, grows at least like √n for one round, and enumerating the pair of two counts like n. Times differ from run to run; `cargo bench` measures with care.".to_owned(),
-        ],
+        note: note!("ours/cost_against_n.md"),
     })
 }
 
@@ -228,7 +229,10 @@ fn which_randomizer() -> Result<Shown, Error> {
     Ok(Shown {
         picture: Picture {
             title: "Which randomizer: what a central ε of 0.25 buys a learner".to_owned(),
-            subtitle: "1,290 parameters, 10,000 of 60,000 users a round, δ = 1e-5, as many rounds as the budget allows".to_owned(),
+            subtitle:
+                "1,290 parameters, 10,000 of 60,000 users a round, δ = 1e-5, as many rounds as the \
+                       budget allows"
+                    .to_owned(),
             x: Axis::linear("local ε₀ of a report"),
             y: Axis::log("reports × (signal / noise)² in a coordinate"),
             within: EVERYWHERE,
@@ -238,10 +242,6 @@ fn which_randomizer() -> Result<Shown, Error> {
             at,
             series: vec![series("R_2", bits), series("PrivUnit", directions)],
         },
-        settings: "n = 60,000, 10,000 sampled each round, central epsilon = 0.25 at delta = 1e-5, gradients of 1,290 coordinates and norm 1. Worth: reports in all rounds that the certified price allows, times the square of the signal over the variance of one report in one coordinate.".to_owned(),
-        text: vec![
-            table,
-"Many reports of little are worth more than few of much: with either randomizer the worth of a budget falls as ε₀ grows, with R_2 about as 1/(e^ε₀ + 1). What a smaller ε₀ costs is time: halving it takes four to five times as many reports. PrivUnit, though its price after shuffling is that of any ε₀-LDP randomizer, may be asked as often as R_2 (for one bit the two prices are the same to a round), and says more in a report: its worth falls much more slowly, so that where time is short a large ε₀ with PrivUnit is the better bargain.".to_owned(),
-        ],
+        note: note!("ours/which_randomizer.md", table = table),
     })
 }

@@ -3,11 +3,12 @@
 mod figure_1b;
 
 use crate::curves::{
-    between, converted, digits, gaussian_on_the_interval, line, over_rounds, printed, whole,
+    at_order, between, converted, digits, excess, gaussian_on_the_interval, line, over_rounds,
+    printed, value, whole,
 };
 use crate::error::Error;
 use crate::exhibit::{Exhibit, Make, Shown};
-use crate::note::markdown;
+use crate::note::{markdown, note};
 use shuffledp::Standing;
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, unshuffled};
 use shuffledp::bounds::{Unmet, feldman_2021};
@@ -42,7 +43,8 @@ const OURS: [f64; 7] = [
     0.22820, 0.22820, 0.22821, 0.22821, 0.22821, 0.22822, 0.22822,
 ];
 
-/// The row "Clones", as it was evidently made: σ = 9.476 = 2√(2 ln(1.25 n)) of a sensitivity of 2, the classical ε₀ = 2√(2 ln(1.25/δ₀))/σ, δ = δ₀ halved from 1e-10 until T rounds fit into 1/n, and ε times T.
+/// The row "Clones", as it was evidently made: σ = 9.476 = 2√(2 ln(1.25 n)) of a sensitivity of 2, the
+/// classical ε₀ = 2√(2 ln(1.25/δ₀))/σ, δ = δ₀ halved from 1e-10 until T rounds fit into 1/n, and ε times T.
 fn clones(rounds: f64) -> f64 {
     let sigma = 9.476;
     let mut delta0: f64 = 1e-10;
@@ -113,6 +115,18 @@ fn table_1() -> Result<Shown, Error> {
         ],
         &rows,
     );
+    let first = at_order(&curve, 1.0, DELTA)?;
+    let note = note!(
+        "shuffle_gaussian/table_1.md",
+        table = table,
+        // The conversion of a divergence of 0 at the order 30.
+        conversion = format!(
+            "{:.5}",
+            ((1.0 / DELTA).ln() + 29.0 * (29.0f64 / 30.0).ln() - 30f64.ln()) / 29.0
+        ),
+        order = first.order,
+        every_order = format!("{:.5}", first.value),
+    );
     Ok(Shown {
         picture: Picture {
             title: "Table 1: ε of T shuffled Gaussian rounds".to_owned(),
@@ -122,12 +136,7 @@ fn table_1() -> Result<Shown, Error> {
             within: EVERYWHERE,
         },
         sheet,
-        settings: "n = 60,000 users add Gaussian noise of sigma = 9.48 to a number in [0, 1] (a replacement moves it by at most 1), delta = 1/n, T rounds.".to_owned(),
-        text: vec![
-            table,
-            "Every printed number is met to its last digit. **\"Ours\"** is the conversion from Rényi divergences at the largest order that was tried, 30: (ln(1/δ) + 29 ln(29/30) − ln 30)/29 = 0.22820 before anything is known of the mechanism. With every order (1976 at T = 1) the same theorem gives 0.00141. **\"Clones\"** is met with σ = 9.476 = 2√(2 ln(1.25 n)), the noise of a (1, 1/n) guarantee at sensitivity 2, so the two rows are about different mechanisms: the second has sensitivity 1. There δ = δ₀ is halved from 1e-10 until T rounds fit, and ε is multiplied by T.".to_owned(),
-            "Theorem 1 is about one pair of datasets: as a guarantee it is a conjecture. The certified bracket is for numbers in [0, 1]; its lower end is that same pair, by its privacy-loss distribution.".to_owned(),
-        ],
+        note,
     })
 }
 
@@ -162,6 +171,24 @@ fn figure_1a() -> Result<Shown, Error> {
         at,
         series,
     };
+    let (end, hundred) = (
+        sheet.at.len() - 1,
+        sheet.at.iter().position(|&rounds| rounds == 100.0),
+    );
+    let ratio = |a: usize, b: usize, row: usize| {
+        value(&sheet.series, a, row) / value(&sheet.series, b, row)
+    };
+    let wide = |row: usize| format!("{:.1} %", 100.0 * (ratio(0, 1, row) - 1.0));
+    let note = note!(
+        "shuffle_gaussian/figure_1a.md",
+        at_one = digits(ratio(3, 0, 0)),
+        at_the_end = digits(ratio(3, 0, end)),
+        wide = wide(0),
+        wide_at_the_end = wide(end),
+        above = format!("{:.1}", ratio(2, 0, 0)),
+        above_at_100 = excess(hundred.map_or(f64::NAN, |row| ratio(2, 0, row))),
+        above_at_the_end = excess(ratio(2, 0, end)),
+    );
     Ok(Shown {
         picture: Picture {
             title: "Figure 1a: ε of T shuffled Gaussian rounds".to_owned(),
@@ -170,18 +197,7 @@ fn figure_1a() -> Result<Shown, Error> {
             y: Axis::log("ε at δ = 1/60000"),
             within: EVERYWHERE,
         },
-        settings: "As in Table 1: n = 60,000, sigma = 9.48, sensitivity 1, delta = 1/n. The paper does not print the numbers of rounds; here T goes to 10,000.".to_owned(),
-        text: vec![
-            format!(
-                "The paper's curve (orders up to 30) starts at the 0.228 of the conversion and stays there until some thousand rounds; the shuffled mechanism itself is {} times better at T = 1 and {} times better at T = 10,000. \"Without a shuffler\" is the upper bound that the paper compares with.",
-                digits(sheet.series[3].values[0].unwrap_or(f64::NAN) / sheet.series[0].values[0].unwrap_or(f64::NAN)),
-                digits(
-                    sheet.series[3].values.last().copied().flatten().unwrap_or(f64::NAN)
-                        / sheet.series[0].values.last().copied().flatten().unwrap_or(f64::NAN)
-                ),
-            ),
-            "The band is 5 % wide: what the blanket of an interval costs at σ = 9.48. Theorem 1 with every order is above it, by its conversion from Rényi divergences: 2.2 times at T = 1, 11 % at T = 100 and 7 % at T = 10,000.".to_owned(),
-        ],
+        note,
         sheet,
     })
 }

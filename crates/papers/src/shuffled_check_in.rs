@@ -3,18 +3,18 @@
 mod learning;
 
 use crate::curves::{
-    any_ldp, band, between, converted, digits, epsilon, gaussian_on_the_interval, line,
-    over_rounds, printed, whole,
+    any_ldp, at_order, band, between, converted, digits, epsilon, excess, extremes,
+    gaussian_on_the_interval, line, over_rounds, printed, value, whole,
 };
 use crate::error::Error;
 use crate::exhibit::{Exhibit, Make, Shown};
-use crate::note::markdown;
+use crate::note::{markdown, note};
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair};
 use shuffledp::bounds::shuffled_check_in::{
     CheckIn, approach_1, approach_2, baseline, distributed,
 };
 use shuffledp::bounds::{Unmet, balle_2018, feldman_2021, secure_aggregation, wang_2019};
-use shuffledp::rdp::{Orders, RdpCurve};
+use shuffledp::rdp::{AtOrder, Orders, RdpCurve};
 use shuffledp::{Epsilon, Side, Standing};
 use shuffledp_plot::{Axis, EVERYWHERE, Picture};
 use shuffledp_plot::{Look, Series, Sheet};
@@ -64,8 +64,12 @@ const DELTA: f64 = 1e-4;
 const DELTA0: f64 = 1e-8;
 const ROUNDS: f64 = 100.0;
 
-/// The three columns as they were evidently made: no amplification by shuffling (the closed form's condition never holds for so few check-ins), δ₁ left out, δ₀ = 1/n², everything through Lemma 1.
-fn made_anew(epsilon0: f64, rate: f64) -> Result<[f64; 3], Unmet> {
+/// The rate of check-in, and the number of check-ins for which the baseline gives the printed column.
+const FITS: [(f64, u64); 2] = [(1e-2, 169), (1e-3, 38)];
+
+/// The three columns as they were evidently made: no amplification by shuffling (the closed form's condition
+/// never holds for so few check-ins), δ₁ left out, δ₀ = 1/n², everything through Lemma 1.
+fn made_anew(epsilon0: f64, rate: f64) -> Result<[AtOrder; 3], Unmet> {
     let setting = CheckIn {
         users: USERS,
         rate,
@@ -74,14 +78,14 @@ fn made_anew(epsilon0: f64, rate: f64) -> Result<[f64; 3], Unmet> {
         delta1: 0.0,
     };
     // The number of check-ins that the baseline fixes is not printed: these two fit its column.
-    let fixed: u64 = if rate == 1e-2 { 169 } else { 38 };
+    let fixed = if rate == 1e-2 { FITS[0].1 } else { FITS[1].1 };
     let part = fixed as f64 / USERS as f64;
     let sampled = balle_2018::amplified(epsilon0, part);
     let extra = part * feldman_2021::extra_delta(fixed, epsilon0, DELTA0, epsilon0);
     Ok([
-        converted(&baseline(sampled, extra + DELTA0), ROUNDS, DELTA)?,
-        converted(&approach_1(setting), ROUNDS, DELTA)?,
-        converted(&approach_2(setting), ROUNDS, DELTA)?,
+        at_order(&baseline(sampled, extra + DELTA0), ROUNDS, DELTA)?,
+        at_order(&approach_1(setting), ROUNDS, DELTA)?,
+        at_order(&approach_2(setting), ROUNDS, DELTA)?,
     ])
 }
 
@@ -119,7 +123,7 @@ fn table_2() -> Result<Shown, Error> {
         let values = TABLE_2.map(|(_, _, row)| row[column].parse().unwrap_or(f64::NAN));
         series.push(printed(&format!("printed: {name}"), &values));
         // In the file only: the marks would lie on top of each other.
-        let values = anew.iter().map(|row| Some(row[column])).collect();
+        let values = anew.iter().map(|row| Some(row[column].value)).collect();
         series.push(Series {
             name: format!("made anew: {name}"),
             side: Side::Upper,
@@ -128,11 +132,12 @@ fn table_2() -> Result<Shown, Error> {
             values,
         });
     }
+    let mut gains = [f64::NAN; TABLE_2.len()];
     for (row, (epsilon0, rate, values)) in TABLE_2.iter().enumerate() {
         let end = |side: usize| exact[side].values[row].unwrap_or(f64::NAN);
         let mut cells = vec![format!("{epsilon0}, {rate}")];
         for column in 0..3 {
-            let made = anew[row][column];
+            let made = anew[row][column].value;
             let told = values[column];
             let same = cut(made, told) == told;
             cells.push(format!(
@@ -149,7 +154,8 @@ fn table_2() -> Result<Shown, Error> {
             .filter_map(|value| value.parse::<f64>().ok())
             .fold(f64::INFINITY, f64::min);
         cells.push(between(end(1), end(0)));
-        cells.push(digits(best / end(0)));
+        gains[row] = best / end(0);
+        cells.push(digits(gains[row]));
         rows.push(cells);
     }
     let table = markdown(
@@ -163,6 +169,7 @@ fn table_2() -> Result<Shown, Error> {
         ],
         &rows,
     );
+    let orders = extremes(anew.iter().flatten().map(|best| best.order));
     Ok(Shown {
         picture: Picture {
             title: "Table 2: ε of a hundred check-in rounds".to_owned(),
@@ -179,12 +186,13 @@ fn table_2() -> Result<Shown, Error> {
             at,
             series,
         },
-        settings: "n = 10,000 users check in with probability gamma in each of T = 100 rounds, any epsilon0-LDP randomizer, delta = 1e-4. In brackets: the number made anew.".to_owned(),
-        text: vec![
-            table,
-            "Eleven of the twelve printed numbers are met to their last digit, cut off rather than rounded. How: the closed form for shuffling needs 16 E ln(2/δ₁) check-ins, over a thousand, and a round has 10 or 100, so there is **no amplification by shuffling in this table**; δ₁ is left out; \"δ₀ = 1/δ²\" is δ² = 1e-8; the conversion takes whole orders without a cap (up to 771). The number of check-ins that the baseline fixes is not printed: 169 and 38 fit its column. The twelfth, 0.024, is 0.0024 with a digit lost.".to_owned(),
-            "All three columns rest on Lemma 1, which is false (see the errata): with δ > 0 a Rényi divergence can be infinite. The least number of each of the first two rows is below what 3-ary randomized response attains, so it is no guarantee; in the last two rows certified accounting is 3.0 and 1.7 times better.".to_owned(),
-        ],
+        note: note!(
+            "shuffled_check_in/table_2.md",
+            table = table,
+            order = orders.1,
+            third = format!("{:.1}", gains[2]),
+            fourth = format!("{:.1}", gains[3]),
+        ),
     })
 }
 
@@ -220,6 +228,12 @@ fn figure_3() -> Result<Shown, Error> {
         &at,
         |t| converted(lemma.as_ref().map_err(Clone::clone)?, t, DELTA),
     ));
+    let gaps = (0..at.len()).map(|row| value(&series, 0, row) / value(&series, 1, row));
+    let note = note!(
+        "shuffled_check_in/figure_3.md",
+        sigma = sigma,
+        gap = excess(extremes(gaps).1),
+    );
     Ok(Shown {
         picture: Picture {
             title: "Figure 3: ε of T shuffled Gaussian rounds".to_owned(),
@@ -233,10 +247,7 @@ fn figure_3() -> Result<Shown, Error> {
             at,
             series,
         },
-        settings: format!("n = 10,000, delta = delta_1 = 1e-4, delta_0 = 1e-8 as in Table 2. The paper prints neither sigma nor the numbers of rounds; sigma = {sigma} is (2, 1e-8)-LDP by the classical formula."),
-        text: vec![
-            "The paper plots a lower bound on a Rényi divergence (equation 8, with whatever orders it could enumerate), converted to ε, in red, below an (ε, δ) guarantee put through Lemma 1, in blue, and leaves the gap open. Neither is what it seems: converting a lower bound on a divergence gives no lower bound on ε (what an adversary attains, the lower edge of the band, is smaller), and Lemma 1 is false. For numbers in an interval the certified band leaves a gap of 16 %.".to_owned(),
-        ],
+        note,
     })
 }
 
@@ -246,7 +257,8 @@ fn figure_5() -> Result<Shown, Error> {
     const AT: f64 = 1.0 / MANY as f64;
     let at = whole(1, 10_000, 13);
     let sample = MANY as f64 * RATE;
-    // The sum of k vectors of norm at most 1 with noise of deviation 1 each: a replacement moves it by 2, the noise has √k.
+    // The sum of k vectors of norm at most 1 with noise of deviation 1 each: a replacement moves it by 2, the
+    // noise has √k.
     let sum = RdpCurve::new(Orders::Reals(1e6), move |order| 2.0 * order / sample);
     let fixed = wang_2019::sampled(sum, RATE, f64::INFINITY, 4096);
     let theorem = distributed(MANY, RATE, 1.0)?.capped(1024.0);
@@ -271,21 +283,22 @@ fn figure_5() -> Result<Shown, Error> {
         ),
     ];
     let ratio = |a: usize, b: usize, row: usize| -> String {
-        let value = |i: usize| -> f64 { series[i].values[row].unwrap_or(f64::NAN) };
-        digits(value(a) / value(b))
+        digits(value(&series, a, row) / value(&series, b, row))
     };
     let last = at.len() - 1;
-    let text = format!(
-        "The paper says that distributed check-in has a \"much suppressed\" ε compared with a sample of the same size (its n is not printed). By its own formula it cannot: Theorem 4 is a mean, over the number k of check-ins, of the very bound that it gives for a sample of k, and k is 6,000 give or take 73. Here Theorem 4 is {} times the sample's bound at T = 1 and {} times at T = 10,000. Both stop at orders around ten, because half of their terms do not shrink with the noise; by privacy-loss distributions the same system has an ε {} times smaller at T = 1 and {} times at T = 10,000.",
-        ratio(1, 0, 0),
-        ratio(1, 0, last),
-        ratio(1, 2, 0),
-        ratio(1, 2, last),
+    let note = note!(
+        "shuffled_check_in/figure_5.md",
+        deviation = format!("{:.0}", (sample * (1.0 - RATE)).sqrt()),
+        theorem_at_one = ratio(1, 0, 0),
+        theorem_at_the_end = ratio(1, 0, last),
+        exact_at_one = ratio(1, 2, 0),
+        exact_at_the_end = ratio(1, 2, last),
     );
     Ok(Shown {
         picture: Picture {
             title: "Figure 5: ε where only the noisy sum is seen".to_owned(),
-            subtitle: "n = 60,000, γ = 0.1, norm at most 1, σ = 1 in each report, δ = 1/n".to_owned(),
+            subtitle: "n = 60,000, γ = 0.1, norm at most 1, σ = 1 in each report, δ = 1/n"
+                .to_owned(),
             x: Axis::log("rounds T"),
             y: Axis::log("ε at δ = 1/60000"),
             within: EVERYWHERE,
@@ -295,8 +308,7 @@ fn figure_5() -> Result<Shown, Error> {
             at,
             series,
         },
-        settings: "gamma = 0.1, Gaussian noise of sigma = 1 in each report of norm at most 1, only the sum is seen. The paper prints no n: here the 60,000 of its learning runs, delta = 1/n.".to_owned(),
-        text: vec![text],
+        note,
     })
 }
 
@@ -311,9 +323,9 @@ mod tests {
             for column in 0..3 {
                 if (row, column) == (1, 2) {
                     assert_eq!(printed[column], "0.024");
-                    assert_eq!(cut(made[column], "0.0024"), "0.0024");
+                    assert_eq!(cut(made[column].value, "0.0024"), "0.0024");
                 } else {
-                    assert_eq!(cut(made[column], printed[column]), printed[column]);
+                    assert_eq!(cut(made[column].value, printed[column]), printed[column]);
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! Several quantities over one, as numbers ([`Sheet::csv`]) and as a picture ([`Picture::draw`]).
 //!
-//! A [`Sheet`] has the values that run along the horizontal axis and one [`Series`] for each quantity. A series
-//! knows whether it is an upper or a lower bound and what the bound is worth; [`Look`] says how it is drawn.
-//! This is the only crate that names the plotting library.
+//! A [`Sheet`] has the values that run along the horizontal axis and one [`Series`] for each quantity. A
+//! series knows whether it is an upper or a lower bound and what the bound is worth; [`Look`] says how it is
+//! drawn. This is the only crate that names the plotting library.
 //!
 //! ```
 //! use shuffledp::{Side, Standing};

@@ -459,8 +459,8 @@ fn whiskers(sheet: &Sheet, marks: usize, scale: f64) -> Vec<(f64, f64)> {
     reaches.unwrap_or_default()
 }
 
-/// The library counts clip paths over all pictures that a process draws; here each picture counts from zero, so
-/// that it does not depend on the others.
+/// The library counts clip paths over all pictures that a process draws; here each picture counts from zero,
+/// so that it does not depend on the others.
 fn renumbered(svg: &str) -> String {
     const MARK: &str = "kuva-clip-";
     let mut seen: Vec<&str> = Vec::new();

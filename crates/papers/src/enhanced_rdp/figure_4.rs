@@ -5,7 +5,7 @@ use crate::curves::{any_ldp, converted, digits, epsilon};
 use crate::error::Error;
 use crate::exhibit::Shown;
 use crate::learning::{School, percent};
-use crate::note::markdown;
+use crate::note::{markdown, note};
 use rayon::prelude::*;
 use shuffledp::bounds::enhanced_rdp::corollary_2;
 use shuffledp::learning::{
@@ -45,7 +45,8 @@ impl Lesson {
         Ok(self.model.accuracy(parameters, self.data.train())?)
     }
 
-    /// Algorithm 1 to the letter: (1/m) Σ over a block of n/m clipped gradients, and Laplace noise of 2C/(ε₀m); none without ε₀.
+    /// Algorithm 1 to the letter: (1/m) Σ over a block of n/m clipped gradients, and Laplace noise of
+    /// 2C/(ε₀m); none without ε₀.
     fn as_printed(&self, epsilon0: Option<f64>) -> Result<f64, Error> {
         let examples = self.data.train();
         let mut server = Optimizer::new(Rule::Momentum(0.0), self.model.initial(1), None)?;
@@ -209,44 +210,47 @@ pub(super) fn figure_4(school: &School) -> Result<Shown, Error> {
         &rows,
     );
     let above = |row: Option<&[f64; 3]>| row.map_or(f64::NAN, |row| row[2] / row[0]);
+    let one = AT.iter().position(|&epsilon0| epsilon0 == 1.0);
+    let at_one = one.map_or([f64::NAN; 3], |row| made[row]);
     let last = made.last().copied().unwrap_or([f64::NAN; 3]);
     let block = lesson.data.train().len() as u64 / BLOCKS;
     Ok(Shown {
         picture: Picture {
             title: "Figure 4: accuracy of shuffled noisy SGD over ε₀".to_owned(),
             subtitle: format!(
-                "MNIST, {COMPONENTS} principal components, {BLOCKS} blocks of {block}, {EPOCHS} epochs; accuracy on the training examples"
+                "MNIST, {COMPONENTS} principal components, {BLOCKS} blocks of {block}, {EPOCHS} epochs; \
+                 accuracy on the training examples"
             ),
             x: Axis::log("local ε₀"),
             y: Axis::linear("training accuracy"),
             within: (0.0, 1.0),
         },
         sheet,
-        settings: format!(
-            "n = 60,000, m = {BLOCKS} blocks, 60 principal components, one hidden layer with ReLU, softmax, C = {CLIP} in l1, step size {RATE}, epsilon0 from 0.1 to 2, as in the paper. Not printed, and chosen here: {HIDDEN} hidden numbers ({parameters} parameters), light in [0, 1] before the components, delta = 1e-5. {EPOCHS} of the {PRINTED_EPOCHS} printed epochs were run, once each, from seed 1. Computing the components from everybody's pictures is itself unprotected."
+        note: note!(
+            "figure_4.md",
+            epochs = EPOCHS,
+            printed_epochs = PRINTED_EPOCHS,
+            blocks = BLOCKS,
+            clip = CLIP,
+            rate = RATE,
+            hidden = HIDDEN,
+            parameters = parameters,
+            table = table,
+            block = block,
+            at_one = percent(at_one[0]),
+            printed = percent(last[0]),
+            limit = percent(limit),
+            laplace = percent(last[1]),
+            deviation = digits(2.0 * CLIP * 2f64.sqrt() / 2.0),
+            other_clip = OTHER_CLIP,
+            other_rate = OTHER_RATE,
+            direction = percent(last[2]),
+            length = digits(
+                (std::f64::consts::PI / 2.0 * parameters as f64).sqrt() * (2f64.exp() + 1.0)
+                    / 2f64.exp_m1()
+            ),
+            above_first = digits(above(prices.first())),
+            above_last = digits(above(prices.last())),
         ),
-        text: vec![
-            table,
-            format!(
-                "**As printed** (Algorithm 1: the sum over a block of {block} examples divided by m = {BLOCKS}, Laplace noise of 2C/(ε₀m)) accuracy is {} at ε₀ = 2 and {} without any noise; the paper says 97.07 % after about 50 epochs, and that accuracy is near the true one for ε₀ > 1. What more epochs, another hidden layer or components of another scale would add was not tried. But the noise is for one example of a block, as if it were 1/m of the data, and what hides among the others is the block: a replaced block moves the sum over it by up to 2C·{block}/m, so the report is ({block}ε₀)-LDP, not ε₀-LDP, and amplification over blocks starts from there.",
-                percent(last[0]),
-                percent(limit),
-            ),
-            format!(
-                "**Corrected**, a block is averaged and its mean, which is in the ball of C whatever the block holds, gets noise for the whole ball; the unit of privacy is a block. With Laplace noise of 2C/ε₀ that is {} at ε₀ = 2, no better than a guess: each of {parameters} coordinates gets noise of deviation {} where the whole mean is at most {CLIP} in l1, and nothing averages over reports, as every report is a step. With R_2 at C = {OTHER_CLIP} in l2 (rate {OTHER_RATE}, chosen here) it is {}: its report is about {} long where the mean is at most {OTHER_CLIP}.",
-                percent(last[1]),
-                digits(2.0 * CLIP * 2f64.sqrt() / 2.0),
-                percent(last[2]),
-                digits(
-                    (std::f64::consts::PI / 2.0 * parameters as f64).sqrt() * (2f64.exp() + 1.0)
-                        / 2f64.exp_m1()
-                ),
-            ),
-            format!(
-                "The certified ε is that of the corrected algorithm: epochs whose blocks run one after the other, each adaptive to the reports before it, about the replacement of a block. Theorem 3, 2Eλ/(m − 1) an epoch converted to ε, has no error term and is no bound (errata); here it is above what is certified, {} times at ε₀ = 0.1 and {} times at ε₀ = 2, because it does not vanish with ε₀.",
-                digits(above(prices.first())),
-                digits(above(prices.last())),
-            ),
-        ],
     })
 }

@@ -4,7 +4,8 @@
 //! S = Σ (x − x̄)(x − x̄)ᵀ/n;    V ← orthonormal basis of S V, again and again;    features Vᵀ(x − x̄)
 //! ```
 //!
-//! Computed from the training pictures themselves, in the clear: what the components tell about them is accounted for nowhere.
+//! Computed from the training pictures themselves, in the clear: what the components tell about them is
+//! accounted for nowhere.
 
 use crate::error::Error;
 use rayon::prelude::*;
@@ -13,7 +14,8 @@ use shuffledp::randomizers::{Random as _, Simulated};
 
 /// Pictures that are added up in one piece.
 const PIECE: usize = 1000;
-/// Steps of the iteration: errors shrink by the ratio of the first eigenvalue left out to the last one kept, each time.
+/// Steps of the iteration: errors shrink by the ratio of the first eigenvalue left out to the last one kept,
+/// each time.
 const STEPS: usize = 60;
 
 /// The same examples as this many principal components of light in [0, 1].
