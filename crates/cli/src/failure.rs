@@ -8,6 +8,7 @@ use serde::Serialize;
 use shuffledp::protocol::audit::AuditError;
 use shuffledp::{Error, Parameter};
 use std::error::Error as _;
+use std::fmt;
 use std::process::ExitCode;
 
 /// Why there is no answer.
@@ -104,6 +105,14 @@ impl Failure {
 pub(crate) fn not_built(what: &str, feature: &str) -> String {
     format!("{what}, for which shuffledp must be built with --features {feature}")
 }
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
 
 /// The library names parameters, the command line flags.
 impl From<Error> for Failure {

@@ -1,10 +1,7 @@
 //! The `shuffledp` command: arguments in, reports out. Every number comes from the library.
 
 // What only one feature uses is dead code without it. The default build has all features and no such exception.
-#![cfg_attr(
-    not(all(feature = "parquet", feature = "plots", feature = "train")),
-    allow(dead_code)
-)]
+#![cfg_attr(not(all(feature = "papers", feature = "parquet")), allow(dead_code))]
 
 #[cfg(feature = "train")]
 mod choice;
@@ -17,12 +14,11 @@ mod output;
 mod plot;
 mod progress;
 mod question;
-mod series;
 mod values;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-#[cfg(all(feature = "train", feature = "plots"))]
+#[cfg(feature = "papers")]
 use commands::reproduce;
 #[cfg(feature = "train")]
 use commands::train;
@@ -72,7 +68,7 @@ enum Ask {
     )]
     Curve(curve::CurveArguments),
     /// The tables and figures of the papers, ours beside theirs
-    #[cfg(all(feature = "train", feature = "plots"))]
+    #[cfg(feature = "papers")]
     #[command(
         after_help = "Example:\n  shuffledp reproduce shuffled-check-in/table-2 --out papers"
     )]
@@ -157,7 +153,7 @@ impl Ask {
             Self::Audit(arguments) => arguments.round.format,
             #[cfg(feature = "train")]
             Self::Train(arguments) => arguments.format,
-            #[cfg(all(feature = "train", feature = "plots"))]
+            #[cfg(feature = "papers")]
             Self::Reproduce(_) => Format::Table,
             Self::Completions { .. } | Self::Man { .. } => Format::Table,
         }
@@ -179,7 +175,7 @@ impl Ask {
                 code = verdict;
                 report
             }
-            #[cfg(all(feature = "train", feature = "plots"))]
+            #[cfg(feature = "papers")]
             Self::Reproduce(arguments) => return Ok((arguments.text()?, code, None)),
             #[cfg(feature = "train")]
             Self::Train(arguments) => return Ok((arguments.text()?, code, None)),

@@ -1,6 +1,7 @@
 //! Progress on standard error: a bar on a terminal, nothing otherwise.
 
 use indicatif::{ProgressBar, ProgressStyle};
+#[cfg(feature = "papers")]
 use std::borrow::Cow;
 
 /// A bar that is gone when its work is done.
@@ -19,6 +20,7 @@ impl Progress {
     }
 
     /// What is being done.
+    #[cfg(feature = "papers")]
     pub(crate) fn say(&self, what: impl Into<Cow<'static, str>>) {
         self.0.set_message(what);
         self.0.tick();

@@ -6,7 +6,6 @@ use crate::output::{Block, Grid, Report, fields};
 use crate::plot::{Axis, EVERYWHERE, Kind, Picture};
 use crate::progress::Progress;
 use crate::question::{Question, RoundFlags, described, flag};
-use crate::series::{Look, Series, Sheet};
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
@@ -14,6 +13,7 @@ use shuffledp::{
     Answer, Delta, Divergence, Epsilon, Error, Parameter, RoundSpec, Side, Standing, Unknown,
     compare_where, curves, plain, rounded,
 };
+use shuffledp_plot::{Look, Series, Sheet};
 use std::path::PathBuf;
 
 /// What runs along.

@@ -6,8 +6,10 @@ mod compare;
 pub(crate) mod curve;
 pub(crate) mod epsilon;
 pub(crate) mod rdp;
-#[cfg(all(feature = "train", feature = "plots"))]
+#[cfg(feature = "papers")]
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
+// Only `reproduce` asks for a run without its prices.
 #[cfg(feature = "train")]
+#[cfg_attr(not(feature = "papers"), allow(dead_code))]
 pub(crate) mod train;

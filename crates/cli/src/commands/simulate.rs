@@ -13,7 +13,6 @@ use crate::output::{Block, Format, Grid, Report, fields};
 use crate::plot::{Axis, Kind, Picture};
 use crate::progress::Progress;
 use crate::question::{RoundFlags, described};
-use crate::series::{Look, Series, Sheet};
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 use shuffledp::protocol::{Analyzer, Attendance, Collection, CollectionError, Confidence};
@@ -22,6 +21,7 @@ use shuffledp::{
     Answer, Delta, Epsilon, RandomizerSpec, Round, RoundSpec, Side, Unknown, grouped, plain,
     with_dropout,
 };
+use shuffledp_plot::{Look, Series, Sheet};
 use std::borrow::Borrow;
 use std::path::PathBuf;
 
@@ -619,7 +619,7 @@ impl RoundArguments {
             y: Axis::linear(values),
             within: (f64::NEG_INFINITY, f64::INFINITY),
         };
-        picture.draw(&sheet, Kind::of(&path)?)
+        Ok(picture.draw(&sheet, Kind::of(&path)?)?)
     }
 }
 

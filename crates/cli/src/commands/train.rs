@@ -11,7 +11,6 @@ use crate::failure::Failure;
 use crate::number::{Count, Real};
 use crate::output::Format;
 use crate::plot::{Axis, BUILT, Kind, Picture};
-use crate::series::{Look, Series, Sheet};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser};
 use serde_json::json;
@@ -21,6 +20,7 @@ use shuffledp::learning::run::{
 };
 use shuffledp::learning::{Activation, Schedule};
 use shuffledp::{Round, Side, grouped, plain, rounded};
+use shuffledp_plot::{Look, Series, Sheet};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -533,5 +533,5 @@ fn picture(outcome: &Outcome, subtitle: &str) -> Result<Vec<u8>, Failure> {
         y: Axis::linear("accuracy"),
         within: (f64::NEG_INFINITY, f64::INFINITY),
     };
-    picture.draw(&sheet, Kind::Svg)
+    Ok(picture.draw(&sheet, Kind::Svg)?)
 }

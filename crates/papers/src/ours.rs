@@ -1,0 +1,247 @@
+//! What this project adds: how close the bounds are, and what they cost.
+
+use crate::curves::{any_ldp, digits, epsilon, line, linear, logarithmic};
+use crate::error::Error;
+use crate::exhibit::{Exhibit, Make, Shown};
+use crate::note::{markdown, note};
+use shuffledp::bounds::{Unmet, feldman_2021, feldman_2023};
+use shuffledp::learning::{Charge, Recipe, Rule, Schedule, Training};
+use shuffledp::randomizers::{PrivUnit, R2, Randomizer};
+use shuffledp::{Delta, Epsilon, Mechanism, Round, Side, Standing};
+use shuffledp::{grouped, plain, rounded_to};
+use shuffledp_plot::{Axis, EVERYWHERE, Picture};
+use shuffledp_plot::{Look, Series, Sheet};
+use std::time::Instant;
+
+pub(super) const EXHIBITS: [Exhibit; 3] = [
+    Exhibit {
+        id: "ours/gap-closed",
+        title: "the upper bound over the lower one",
+        make: Make::Accounted(gap_closed),
+    },
+    Exhibit {
+        id: "ours/cost-against-n",
+        title: "the time of an answer over the number of users",
+        make: Make::Accounted(cost_against_n),
+    },
+    Exhibit {
+        id: "ours/which-randomizer",
+        title: "what a budget buys a learner, by randomizer and local guarantee",
+        make: Make::Accounted(which_randomizer),
+    },
+];
+
+const DELTA: f64 = 1e-6;
+
+fn gap_closed() -> Result<Shown, Error> {
+    let at = linear(0.1, 8.0, 41);
+    let bracket = |epsilon0: f64, users: u64| -> Result<(f64, f64), Unmet> {
+        let answer = any_ldp(epsilon0, users).and_then(|round| epsilon(&round, 1.0, DELTA));
+        let answer = answer.map_err(|error| Unmet(error.to_string()))?;
+        Ok((answer.upper().value(), answer.lower().value()))
+    };
+    let mut series: Vec<Series> = [1_000, 10_000, 1_000_000, 1_000_000_000]
+        .into_iter()
+        .map(|users| {
+            line(
+                &format!("shuffledp, n = {:e}", users as f64),
+                Standing::Certified,
+                &at,
+                |epsilon0| bracket(epsilon0, users).map(|(upper, lower)| upper / lower),
+            )
+        })
+        .collect();
+    for (name, form) in [
+        (
+            "closed form of 2023, n = 1e6",
+            feldman_2023::epsilon as fn(u64, f64, f64) -> Result<f64, Unmet>,
+        ),
+        ("closed form of 2021, n = 1e6", feldman_2021::epsilon),
+    ] {
+        series.push(line(name, Standing::Proved, &at, |epsilon0| {
+            let (_, lower) = bracket(epsilon0, 1_000_000)?;
+            Ok(form(1_000_000, epsilon0, DELTA)? / lower)
+        }));
+    }
+    let largest = |series: &[Series], from: f64| {
+        let all = series
+            .iter()
+            .flat_map(|series| at.iter().zip(&series.values));
+        all.filter(|(epsilon0, _)| **epsilon0 >= from)
+            .filter_map(|(_, ratio)| *ratio)
+            .fold(0.0f64, f64::max)
+    };
+    let (worst, late) = (largest(&series[..4], 0.0), largest(&series[..4], 5.0));
+    let closed = largest(&series[4..], 0.0);
+    let most = |ratio: f64| rounded_to(4, ratio, Side::Upper);
+    let (worst, late, closed) = (most(worst), most(late), most(closed));
+    Ok(Shown {
+        picture: Picture {
+            title: "The gap closed: upper bound over lower bound".to_owned(),
+            subtitle:
+                "one round, any ε₀-LDP randomizer, δ = 1e-6; 1 is a bound that cannot be improved"
+                    .to_owned(),
+            x: Axis::linear("local ε₀"),
+            y: Axis::log("upper ε over attained ε"),
+            within: EVERYWHERE,
+        },
+        sheet: Sheet {
+            over: "epsilon0".to_owned(),
+            at,
+            series,
+        },
+        note: note!(
+            "ours/gap_closed.md",
+            worst = worst,
+            late = late,
+            closed = closed,
+        ),
+    })
+}
+
+fn cost_against_n() -> Result<Shown, Error> {
+    let at = logarithmic(100.0, 1e12, 11);
+    // The median of five runs, in milliseconds, one after the other.
+    let measured =
+        |name: &str, round: &dyn Fn(u64) -> Result<Round, shuffledp::Error>, rounds: f64| {
+            let values: Result<Vec<Option<f64>>, shuffledp::Error> = at
+                .iter()
+                .map(|&users| {
+                    let round = round(users as u64)?;
+                    let mut times = Vec::new();
+                    for _ in 0..5 {
+                        let start = Instant::now();
+                        epsilon(&round, rounds, DELTA)?;
+                        times.push(start.elapsed().as_secs_f64() * 1e3);
+                    }
+                    times.sort_by(f64::total_cmp);
+                    Ok(Some(times[2]))
+                })
+                .collect();
+            values.map(|values| Series {
+                name: name.to_owned(),
+                side: Side::Upper,
+                standing: None,
+                look: Look::Line,
+                values,
+            })
+        };
+    let series = vec![
+        measured(
+            "one round, any ε₀-LDP randomizer",
+            &|n| any_ldp(2.0, n),
+            1.0,
+        )?,
+        measured(
+            "one round, each taking part with probability 0.1",
+            &|n| any_ldp(2.0, n)?.check_in(0.1),
+            1.0,
+        )?,
+        measured(
+            "a thousand rounds, any ε₀-LDP randomizer",
+            &|n| any_ldp(2.0, n),
+            1000.0,
+        )?,
+        measured(
+            "one round, 10-ary randomized response",
+            &|n| Round::new(Mechanism::kary_response(10, 2.0)?, n),
+            1.0,
+        )?,
+    ];
+    Ok(Shown {
+        picture: Picture {
+            title: "Cost against n: the time of an answer".to_owned(),
+            subtitle: "upper and lower ε together, ε₀ = 2, δ = 1e-6; the median of five runs"
+                .to_owned(),
+            x: Axis::log("users n"),
+            y: Axis::log("milliseconds"),
+            within: EVERYWHERE,
+        },
+        sheet: Sheet {
+            over: "users".to_owned(),
+            at,
+            series,
+        },
+        note: note!("ours/cost_against_n.md"),
+    })
+}
+
+/// Rounds of a sample of 10,000 of 60,000 that ε = 0.25 at δ = 1e-5 allows.
+fn affordable(mechanism: Mechanism) -> Result<u64, Error> {
+    const MOST: u64 = 10_000_000;
+    let round = Round::new(mechanism, 60_000)?.sample(10_000)?;
+    let recipe = Recipe {
+        rounds: MOST,
+        rate: 1.0,
+        schedule: Schedule::Constant,
+        rule: Rule::Momentum(0.0),
+        radius: None,
+    };
+    let fresh = Training::new(recipe, vec![0.0], "ours", 60_000)?;
+    let (budget, delta) = (Epsilon::new(0.25)?, Delta::new(1e-5)?);
+    Ok(fresh.affordable(&Charge::Shuffled(round), MOST, budget, delta)?)
+}
+
+fn which_randomizer() -> Result<Shown, Error> {
+    const D: usize = 1290;
+    let at = vec![0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0];
+    // Reports times the square of the signal over that of the noise in one coordinate.
+    let worth = |rounds: u64, scale: f64| {
+        let square = D as f64 / (scale * scale);
+        (rounds > 0).then_some(rounds as f64 * 1e4 * square)
+    };
+    let mut rows = Vec::new();
+    let (mut bits, mut directions) = (Vec::new(), Vec::new());
+    for &epsilon0 in &at {
+        let (bit, direction) = (R2::new(D, 1.0, epsilon0)?, PrivUnit::new(D, 1.0, epsilon0)?);
+        let rounds = [
+            affordable(bit.mechanism().clone())?,
+            affordable(direction.mechanism().clone())?,
+        ];
+        bits.push(worth(rounds[0], bit.scale()));
+        directions.push(worth(rounds[1], direction.scale()));
+        let cell = |value: Option<f64>| value.map_or("-".to_owned(), digits);
+        rows.push(vec![
+            plain(epsilon0),
+            grouped(rounds[0]),
+            cell(bits[bits.len() - 1]),
+            grouped(rounds[1]),
+            cell(directions[directions.len() - 1]),
+        ]);
+    }
+    let series = |name: &str, values: Vec<Option<f64>>| Series {
+        name: name.to_owned(),
+        side: Side::Upper,
+        standing: None,
+        look: Look::Line,
+        values,
+    };
+    let table = markdown(
+        &[
+            "epsilon0",
+            "rounds, R_2",
+            "worth",
+            "rounds, PrivUnit",
+            "worth",
+        ],
+        &rows,
+    );
+    Ok(Shown {
+        picture: Picture {
+            title: "Which randomizer: what a central ε of 0.25 buys a learner".to_owned(),
+            subtitle:
+                "1,290 parameters, 10,000 of 60,000 users a round, δ = 1e-5, as many rounds as the \
+                       budget allows"
+                    .to_owned(),
+            x: Axis::linear("local ε₀ of a report"),
+            y: Axis::log("reports × (signal / noise)² in a coordinate"),
+            within: EVERYWHERE,
+        },
+        sheet: Sheet {
+            over: "epsilon0".to_owned(),
+            at,
+            series: vec![series("R_2", bits), series("PrivUnit", directions)],
+        },
+        note: note!("ours/which_randomizer.md", table = table),
+    })
+}
