@@ -1,8 +1,9 @@
 //! The price of a plan: every theorem that applies, asked for its best number.
 //!
 //! [`crate::laws`] has the laws of each round; [`crate::one_round`] answers one round by its profile,
-//! [`crate::many_rounds`] several by composing privacy loss distributions; [`crate::approximate`] has the rounds of
-//! which only an approximate local guarantee is known. Both bounds are certified: every step bounds its own errors.
+//! [`crate::many_rounds`] several by composing privacy loss distributions; [`crate::approximate`] has the
+//! rounds of which only an approximate local guarantee is known. Both bounds are certified: every step bounds
+//! its own errors.
 
 use crate::approximate;
 use crate::bound::{Answer, Delta, Epsilon};
@@ -16,7 +17,8 @@ use crate::plan::Plan;
 use crate::relation::Relation;
 use std::sync::Arc;
 
-/// Relative accuracy in ε that the lattice of losses aims at, unless told otherwise: below the sixth digit printed.
+/// Relative accuracy in ε that the lattice of losses aims at, unless told otherwise: below the sixth digit
+/// printed.
 const ACCURACY: f64 = 3.2e-5;
 
 /// Answers about a plan.

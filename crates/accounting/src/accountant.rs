@@ -1,4 +1,5 @@
-//! An accountant for programs: rounds are composed as they happen, and the price so far can be asked at any time.
+//! An accountant for programs: rounds are composed as they happen, and the price so far can be asked at any
+//! time.
 
 use crate::account::Account;
 use crate::bound::{Answer, Delta, Epsilon};

@@ -1,12 +1,17 @@
-//! Rounds whose local guarantee is approximate, through the clones: (ε₀, δ₀)-LDP randomizers, and Gaussian noise in any dimension, which is (ε₀, δ₀)-LDP for every δ₀.
+//! Rounds whose local guarantee is approximate, through the clones: (ε₀, δ₀)-LDP randomizers, and Gaussian
+//! noise in any dimension, which is (ε₀, δ₀)-LDP for every δ₀.
 //!
-//! Feldman, McMillan and Talwar 2021, Theorem 3.8: but for an event of probability τ = (1 + e^{−ε₀}/2) m δ₀, m the users who take part, a round of (ε₀, δ₀)-LDP randomizers is one of ε₀-LDP ones, on either dataset. Over T rounds these probabilities add up, so
+//! Feldman, McMillan and Talwar 2021, Theorem 3.8: but for an event of probability τ = (1 + e^{−ε₀}/2) m δ₀,
+//! m the users who take part, a round of (ε₀, δ₀)-LDP randomizers is one of ε₀-LDP ones, on either dataset.
+//! Over T rounds these probabilities add up, so
 //!
 //! ```text
 //! δ(ε) ≤ δ_pure(ε) + (1 + e^ε) Σ τ,
 //! ```
 //!
-//! δ_pure that of the composed rounds of [`crate::atoms::Atoms::ldp_adaptive`]. For Gaussian noise δ₀ is free, and chosen. Beside it stands what the users have without a shuffler: √T/σ-GDP, exactly; or the optimal composition of (ε₀, δ₀) (Kairouz, Oh, Viswanath 2015).
+//! δ_pure that of the composed rounds of [`crate::atoms::Atoms::ldp_adaptive`]. For Gaussian noise δ₀ is
+//! free, and chosen. Beside it stands what the users have without a shuffler: √T/σ-GDP, exactly; or the
+//! optimal composition of (ε₀, δ₀) (Kairouz, Oh, Viswanath 2015).
 //!
 //! Standing: certified (the local bounds are closed forms, rounded up by far more than their error).
 
@@ -94,7 +99,8 @@ pub(crate) fn epsilon(
         for attempt in 0..5 {
             let price = 1.0 + guess.exp();
             let each = share * delta / price / events;
-            // A price that overflows leaves nothing to spend: infinity times zero is no number to compare with.
+            // A price that overflows leaves nothing to spend: infinity times zero is no number to compare
+            // with.
             if !(price.is_finite() && each >= Delta::SMALLEST) {
                 break;
             }
@@ -132,7 +138,8 @@ pub(crate) fn delta(
         .map(|(round, times)| 1.5 * participants(round) * *times as f64)
         .sum();
     let price = 1.0 + epsilon.min(700.0).exp();
-    // The more the events may cost, the less the rest does: halving on a logarithmic scale finds where they are alike, and every step gives a bound.
+    // The more the events may cost, the less the rest does: halving on a logarithmic scale finds where they
+    // are alike, and every step gives a bound.
     let (mut low, mut high) = (-460.0, best.0.clamp(1e-200, 1.0).ln());
     let is_free = |mechanism: &Mechanism| matches!(mechanism.local(), Local::Gaussian(_));
     let free = rounds.iter().any(|(round, _)| is_free(round.mechanism()));
@@ -216,7 +223,8 @@ mod tests {
 
     #[test]
     fn a_price_that_overflows_buys_nothing() {
-        // Noise so small that the clones are of no use: their price e^ε overflowed, what was left of δ was a NaN, and that passed for plenty.
+        // Noise so small that the clones are of no use: their price e^ε overflowed, what was left of δ was a
+        // NaN, and that passed for plenty.
         for (users, times, delta) in [
             (1_000_000, 10, 1e-2),
             (1_000, 10, 1e-6),

@@ -2,16 +2,18 @@
 //!
 //! # The master identity
 //!
-//! User 1 sends a report of law U₀ or U₁; the n − 1 others send reports of law W; the shuffler forgets who sent what. Against Wⁿ the shuffle
-//! has density (1/n) Σᵢ U₀(yᵢ)/W(yᵢ), so with a = e^ε and i.i.d. yᵢ ~ W
+//! User 1 sends a report of law U₀ or U₁; the n − 1 others send reports of law W; the shuffler forgets who
+//! sent what. Against Wⁿ the shuffle has density (1/n) Σᵢ U₀(yᵢ)/W(yᵢ), so with a = e^ε and i.i.d. yᵢ ~ W
 //!
 //! ```text
 //! δ(ε) = Hₐ = (1/n) E( X₁ + … + Xₙ )₊,      X = (U₀ − a U₁)/W (y).
 //! ```
 //!
-//! Exact if all others have law W. If their laws only lie *above* a sub-probability W (a blanket), it is an upper bound, with X = 0 on the missing mass:
-//! reveal who drew from the rest and what they drew. A finite law of X is a list of atoms (π, P, Q), Σπ = ΣπP = ΣπQ = 1, with X = P − aQ; the missing mass is the
-//! *left-over* atom P = Q = 0. Left-over and shared components (P = Q > 0) must stay apart: merging them gives numbers below the truth.
+//! Exact if all others have law W. If their laws only lie *above* a sub-probability W (a blanket), it is an
+//! upper bound, with X = 0 on the missing mass: reveal who drew from the rest and what they drew. A finite
+//! law of X is a list of atoms (π, P, Q), Σπ = ΣπP = ΣπQ = 1, with X = P − aQ; the missing mass is the
+//! *left-over* atom P = Q = 0. Left-over and shared components (P = Q > 0) must stay apart: merging them
+//! gives numbers below the truth.
 //!
 //! # The atoms
 //!
@@ -31,7 +33,8 @@
 //!
 //! # Rounding
 //!
-//! P − Q is kept beside P and Q, because at ε₀ = 1e-6 it is the difference that matters and subtracting would lose six digits of it.
+//! P − Q is kept beside P and Q, because at ε₀ = 1e-6 it is the difference that matters and subtracting would
+//! lose six digits of it.
 
 use crate::channel::Channel;
 use crate::error::Error;
@@ -128,12 +131,14 @@ pub struct Atoms {
     symmetric: bool,
     /// ln max(P/Q, Q/P): from this ε on, δ is zero, or `lost`.
     loss_limit: f64,
-    /// Probability of the reports that no atom stands for, under either dataset: there the loss counts as infinite.
+    /// Probability of the reports that no atom stands for, under either dataset: there the loss counts as
+    /// infinite.
     lost: f64,
 }
 
 impl Atoms {
-    /// Any law (π, P, Q): entries finite and not negative, P = 0 exactly where Q = 0, and Σπ, ΣπP, ΣπQ equal to 1 up to 1e-9.
+    /// Any law (π, P, Q): entries finite and not negative, P = 0 exactly where Q = 0, and Σπ, ΣπP, ΣπQ equal
+    /// to 1 up to 1e-9.
     ///
     /// ```
     /// use shuffledp_accounting::atoms::Atoms;
@@ -224,8 +229,8 @@ impl Atoms {
 
     /// Theorem S: dominates the shuffle of any ε₀-LDP randomizer that all users run.
     ///
-    /// It may be chosen from earlier *rounds*, and may differ from slot to slot of the shuffled order; it may not
-    /// differ from user to user.
+    /// It may be chosen from earlier *rounds*, and may differ from slot to slot of the shuffled order; it may
+    /// not differ from user to user.
     pub fn ldp(epsilon0: LocalEpsilon) -> Result<Self, Error> {
         let growth = special::expm1(epsilon0.value());
         let weight = 1.0 / (2.0 + growth);
@@ -240,7 +245,8 @@ impl Atoms {
         )
     }
 
-    /// Feldman, McMillan and Talwar 2021: holds also when a user's randomizer depends on earlier reports of the round.
+    /// Feldman, McMillan and Talwar 2021: holds also when a user's randomizer depends on earlier reports of
+    /// the round.
     pub fn ldp_adaptive(epsilon0: LocalEpsilon) -> Result<Self, Error> {
         let growth = special::expm1(epsilon0.value());
         let e = 1.0 + growth;
@@ -317,7 +323,8 @@ impl Atoms {
 
     /// Inputs `x0` against `x1` of a channel, others arbitrary: the privacy blanket.
     pub fn channel_blanket(channel: &Channel, x0: usize, x1: usize) -> Result<Self, Error> {
-        // A smaller blanket is a valid blanket: round the left-over up, where its relative accuracy matters, and scale the rest to fit.
+        // A smaller blanket is a valid blanket: round the left-over up, where its relative accuracy matters,
+        // and scale the rest to fit.
         let blanket = channel.blanket();
         let sum: f64 = blanket.iter().sum();
         let rest = (1.0 - sum).max(0.0) + 4.0 * f64::EPSILON * blanket.len() as f64;
@@ -363,10 +370,13 @@ impl Atoms {
         Self::checked(atoms, None)
     }
 
-    /// The same, when each user takes part with a probability in `rate`, and user 1 with probability `own`. Exact where all others have one rate.
+    /// The same, when each user takes part with a probability in `rate`, and user 1 with probability `own`.
+    /// Exact where all others have one rate.
     ///
-    /// Absence is an output like any other: with every rate equal to g, every π is multiplied by g and absence is the atom (1−g; 1; 1). With rates in [lo, hi] and user 1
-    /// at g₁: π·lo with P and Q times g₁/lo, and (1−hi) with P = Q = (1−g₁)/(1−hi). X is affine in g₁, so δ is convex in it and the ends are the worst.
+    /// Absence is an output like any other: with every rate equal to g, every π is multiplied by g and
+    /// absence is the atom (1−g; 1; 1). With rates in [lo, hi] and user 1 at g₁: π·lo with P and Q times
+    /// g₁/lo, and (1−hi) with P = Q = (1−g₁)/(1−hi). X is affine in g₁, so δ is convex in it and the ends are
+    /// the worst.
     pub fn check_in(&self, rate: Rate, own: f64) -> Result<Self, Error> {
         let (lowest, highest) = (rate.lowest(), rate.highest());
         if highest == 1.0 {
@@ -418,7 +428,8 @@ impl Atoms {
         self.lost
     }
 
-    /// Σ π (P−Q)²: n times the squared parameter of the Gaussian mechanism that the round looks like when n is large.
+    /// Σ π (P−Q)²: n times the squared parameter of the Gaussian mechanism that the round looks like when n
+    /// is large.
     pub fn chi_square(&self) -> f64 {
         self.atoms
             .iter()

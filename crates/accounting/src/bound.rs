@@ -84,8 +84,8 @@ pub enum Side {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Standing {
-    /// A proved theorem, evaluated so that discretization, truncation and floating-point errors all fall on the
-    /// safe side.
+    /// A proved theorem, evaluated so that discretization, truncation and floating-point errors all fall on
+    /// the safe side.
     Certified,
     /// A proved theorem, evaluated in ordinary floating point.
     Proved,

@@ -1,8 +1,12 @@
-//! Calibration: the question in reverse. Given a budget (ε, δ), the best value of one parameter that still meets it.
+//! Calibration: the question in reverse. Given a budget (ε, δ), the best value of one parameter that still
+//! meets it.
 //!
-//! ε rises with ε₀, with the rate of check-in and with the number of rounds, and falls with the number of users and with σ. So the values that meet a budget, by the certified upper bound, are those on one side of a threshold; it is bracketed by
-//! growing strides and then by bisection, on a logarithmic scale, until the value is within 0.05 % of one that does not meet it, or its neighbor if it is a whole number. The answer is the end that was seen to meet the budget. The same search by the lower bound says what a
-//! better analysis could at most gain.
+//! ε rises with ε₀, with the rate of check-in and with the number of rounds, and falls with the number of
+//! users and with σ. So the values that meet a budget, by the certified upper bound, are those on one side of
+//! a threshold; it is bracketed by growing strides and then by bisection, on a logarithmic scale, until the
+//! value is within 0.05 % of one that does not meet it, or its neighbor if it is a whole number. The answer
+//! is the end that was seen to meet the budget. The same search by the lower bound says what a better
+//! analysis could at most gain.
 
 use crate::account::{Account, account};
 use crate::bound::{Answer, Delta, Epsilon};
@@ -141,7 +145,8 @@ pub fn calibrate<E: From<Error>>(
     })
 }
 
-/// The value with the most ε whose `excess`, ln of ε over the budget, is not positive, and whether it is the last there is. The value with the least ε is known to have none.
+/// The value with the most ε whose `excess`, ln of ε over the budget, is not positive, and whether it is the
+/// last there is. The value with the least ε is known to have none.
 fn hardest<E>(unknown: Unknown, excess: impl Fn(f64) -> Result<f64, E>) -> Result<(f64, bool), E> {
     let (easiest, limit, start) = unknown.range();
     let (mut met, mut unmet) = ((easiest, f64::NEG_INFINITY), None);
@@ -171,7 +176,8 @@ fn hardest<E>(unknown: Unknown, excess: impl Fn(f64) -> Result<f64, E>) -> Resul
     let Some(mut unmet) = unmet else {
         return Ok((met.0, true));
     };
-    // On logarithmic scales ε is nearly a straight line: aim at the budget, a little to either side in turn, so that the bracket closes from both ends.
+    // On logarithmic scales ε is nearly a straight line: aim at the budget, a little to either side in turn,
+    // so that the bracket closes from both ends.
     let mut steps = 0;
     loop {
         let (low, high) = (met.0.min(unmet.0), met.0.max(unmet.0));

@@ -1,9 +1,9 @@
 //! The catalog of randomizers: one entry each, filled by the files of [`crate::mechanism`].
 //!
-//! An entry has everything that people and programs need to name a randomizer: its name, a title, the parameters
-//! it needs, the kind of value it is for, the mechanism that the accountant prices. Flags, plan files, JSON, help
-//! texts, error messages and the tables of the documentation are made from it. The devices that run the
-//! randomizers are filled in by the `randomizers` crate, under the same names.
+//! An entry has everything that people and programs need to name a randomizer: its name, a title, the
+//! parameters it needs, the kind of value it is for, the mechanism that the accountant prices. Flags, plan
+//! files, JSON, help texts, error messages and the tables of the documentation are made from it. The devices
+//! that run the randomizers are filled in by the `randomizers` crate, under the same names.
 
 use crate::error::{Error, Parameter};
 use crate::mechanism::{self, Mechanism};

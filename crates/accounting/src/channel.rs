@@ -12,7 +12,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Checks and keeps the rows. Sums may be off by 1e-9 (decimals in a file); rows are divided by their sums.
+    /// Checks and keeps the rows. Sums may be off by 1e-9 (decimals in a file); rows are divided by their
+    /// sums.
     ///
     /// ```
     /// use shuffledp_accounting::Channel;

@@ -1,12 +1,12 @@
 //! Every published bound that has something to say about a round, beside ours.
 //!
-//! One-round guarantees (ε, δ) are composed over T rounds by [`kairouz_2015`], the best that (ε, δ) alone allows,
-//! half of δ going to the rounds; Rényi curves are added and converted. With m of n sampled, guarantees for the m
-//! are amplified by [`balle_2018`]. A lower bound on a Rényi divergence bounds no ε from below, so those are not
-//! here: ask for divergences.
+//! One-round guarantees (ε, δ) are composed over T rounds by [`kairouz_2015`], the best that (ε, δ) alone
+//! allows, half of δ going to the rounds; Rényi curves are added and converted. With m of n sampled,
+//! guarantees for the m are amplified by [`balle_2018`]. A lower bound on a Rényi divergence bounds no ε from
+//! below, so those are not here: ask for divergences.
 //!
-//! For [`compare`] each bound is computed on a thread of its own and waited for no longer than a limit; one that
-//! fails or takes longer is a row that says so, and the other rows are there all the same.
+//! For [`compare`] each bound is computed on a thread of its own and waited for no longer than a limit; one
+//! that fails or takes longer is a row that says so, and the other rows are there all the same.
 
 use crate::account::{account, answerable};
 use crate::atoms::Atoms;
@@ -32,7 +32,8 @@ use crate::round::Round;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How long [`compare`] waits for one bound: nearly all take milliseconds, and nobody waits longer for a table.
+/// How long [`compare`] waits for one bound: nearly all take milliseconds, and nobody waits longer for a
+/// table.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// What one bound says.
@@ -55,7 +56,8 @@ pub struct Comparison {
     pub seconds: f64,
     /// Whether it is the tightest proved bound of its side.
     pub tightest: bool,
-    /// The mechanism that it is about, where that is another one than the round's: it is no bound on the round.
+    /// The mechanism that it is about, where that is another one than the round's: it is no bound on the
+    /// round.
     pub other_mechanism: Option<&'static str>,
 }
 
@@ -177,8 +179,8 @@ impl Row {
     }
 }
 
-/// What a computation gives, if it ends within the limit, and the seconds it took. One that does not is left to end
-/// by itself: it holds nothing that others wait for.
+/// What a computation gives, if it ends within the limit, and the seconds it took. One that does not is left
+/// to end by itself: it holds nothing that others wait for.
 fn timed<T: Send + 'static>(
     limit: Option<Duration>,
     compute: impl FnOnce() -> T + Send + 'static,
@@ -655,7 +657,8 @@ impl Question {
     }
 }
 
-/// Sorted, the tightest marked, contradictions said. Numbers of other mechanisms come last and do not compete.
+/// Sorted, the tightest marked, contradictions said. Numbers of other mechanisms come last and do not
+/// compete.
 fn finished(mut entries: Vec<Comparison>) -> Vec<Comparison> {
     let value = |entry: &Comparison| entry.epsilon.as_ref().copied().unwrap_or(f64::INFINITY);
     let rival = |entry: &Comparison| {

@@ -1,8 +1,8 @@
 //! Every published Rényi curve that has something to say about a round, with its side and standing.
 //! [`crate::compare`] converts the upper ones to ε; a picture over orders draws them all.
 //!
-//! Curves that need a δ to be written down (shuffled-check-in's Approaches) are not here: they are no Rényi bounds
-//! to begin with.
+//! Curves that need a δ to be written down (shuffled-check-in's Approaches) are not here: they are no Rényi
+//! bounds to begin with.
 
 use crate::bound::{Side, Standing};
 use crate::bounds::shuffle_gaussian::{self, Crowd};

@@ -368,7 +368,8 @@ pub enum Error {
         /// The mechanism's name.
         mechanism: &'static str,
     },
-    /// The two bounds contradict each other: a defect of this program, better not answered than answered wrongly.
+    /// The two bounds contradict each other: a defect of this program, better not answered than answered
+    /// wrongly.
     #[error("the lower bound {lower} exceeds the upper bound {upper}: please report this")]
     Contradiction {
         /// The lower bound.
@@ -398,7 +399,8 @@ pub enum Error {
         /// The δ asked about.
         delta: f64,
     },
-    /// A question that only a distribution of losses answers, about a mechanism that is known by an approximate local guarantee.
+    /// A question that only a distribution of losses answers, about a mechanism that is known by an
+    /// approximate local guarantee.
     #[error(
         "{mechanism} rounds have no distribution of losses to answer this from: ask for epsilon or delta"
     )]

@@ -1,18 +1,25 @@
-//! Gaussian noise: the laws of the shuffled Gaussian, in units of the distance D by which a replacement moves a value.
+//! Gaussian noise: the laws of the shuffled Gaussian, in units of the distance D by which a replacement moves
+//! a value.
 //!
-//! With reports y ~ N(x, σ²) and values in [0, 1], z the report in standard deviations from whoever stands for the crowd:
+//! With reports y ~ N(x, σ²) and values in [0, 1], z the report in standard deviations from whoever stands
+//! for the crowd:
 //!
 //! | law | reports | P | Q |
 //! |---|---|---|---|
 //! | [`interval_blanket`], upper | φ(z) on \|z\| ≥ 1/2σ, the rest left over | e^s on one side, else 1 | e^s on the other side, else 1; s = (\|z\| − 1/2σ)/σ |
 //! | [`pair`], others at user 1's first value | φ(z) | 1 | e^s, s = (z − 1/2σ)/σ |
 //!
-//! **Blanket.** b(y) = inf over x in [0, 1] of the density of N(x, σ²) at y, which is that of the farther end: its mass is 2Φ(−1/2σ). The endpoints 0 and 1 are user 1's worst two values (`worst_pair.proof.md`).
+//! **Blanket.** b(y) = inf over x in [0, 1] of the density of N(x, σ²) at y, which is that of the farther
+//! end: its mass is 2Φ(−1/2σ). The endpoints 0 and 1 are user 1's worst two values (`worst_pair.proof.md`).
 //!
-//! **Pair.** All others hold user 1's first value, and the second is at distance D: mean of n lognormal variables. Exact for that dataset, so a lower bound, in any dimension (project onto the line through the two
-//! values). It is *conjectured* that no dataset is worse. The same pair is what 1-out-of-n random allocation of the Gaussian mechanism in central DP-SGD is dominated by (Feldman, Shenfeld 2025), and there it is exact.
+//! **Pair.** All others hold user 1's first value, and the second is at distance D: mean of n lognormal
+//! variables. Exact for that dataset, so a lower bound, in any dimension (project onto the line through the
+//! two values). It is *conjectured* that no dataset is worse. The same pair is what 1-out-of-n random
+//! allocation of the Gaussian mechanism in central DP-SGD is dominated by (Feldman, Shenfeld 2025), and there
+//! it is exact.
 //!
-//! **Without its shuffler** the mechanism over T rounds is √T/σ-GDP (Dong, Roth, Su 2019), exactly: δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle, Wang 2018).
+//! **Without its shuffler** the mechanism over T rounds is √T/σ-GDP (Dong, Roth, Su 2019), exactly: δ(ε) =
+//! Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle, Wang 2018).
 
 use crate::atoms::{Atom, Atoms};
 use crate::cells::{Fineness, Point, Ray};
@@ -144,7 +151,8 @@ mod tests {
         (lower.lower, upper.upper)
     }
 
-    /// To six digits, where numerical-accounting's Figure 5 has two from 5e7 samples; sources beside the rows.
+    /// To six digits, where numerical-accounting's Figure 5 has two from 5e7 samples; sources beside the
+    /// rows.
     #[test]
     fn the_shuffled_gaussian_pair_has_its_known_values() {
         use Direction::{Forward, Reverse};

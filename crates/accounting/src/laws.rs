@@ -1,13 +1,13 @@
 //! The laws that stand for one round: those that together dominate it, and those that some dataset attains.
 //!
-//! Upper: δ of a round is at most the largest over a family of dominating laws: one for most mechanisms, one for
-//! each pair of inputs of a matrix, one for each end of a range of check-in rates. Lower: explicit adversaries, each
-//! valid alone.
+//! Upper: δ of a round is at most the largest over a family of dominating laws: one for most mechanisms, one
+//! for each pair of inputs of a matrix, one for each end of a range of check-in rates. Lower: explicit
+//! adversaries, each valid alone.
 //!
-//! Colluding users are subtracted from n: they can be handed over to the analyzer, reports and all. With m of n
-//! sampled, the number of honest participants is at most m, and δ grows with it (Jensen: a participant's X has mean
-//! 1 − a, an absent user's is the constant), so the upper bound is m of n_honest; the lower one forgoes the
-//! knowledge of the colluders, and is m of n.
+//! Colluding users are subtracted from n: they can be handed over to the analyzer, reports and all. With m of
+//! n sampled, the number of honest participants is at most m, and δ grows with it (Jensen: a participant's X
+//! has mean 1 − a, an absent user's is the constant), so the upper bound is m of n_honest; the lower one
+//! forgoes the knowledge of the colluders, and is m of n.
 
 use crate::atoms::Atoms;
 use crate::bound::{Side, Standing};
@@ -64,8 +64,8 @@ impl Priced {
         self.dominating.is_empty()
     }
 
-    /// How sure an upper bound by this method is. The optimal composition of an (ε₀, δ₀) guarantee without a shuffler
-    /// subtracts two tails in ordinary floating point; everything else bounds its errors.
+    /// How sure an upper bound by this method is. The optimal composition of an (ε₀, δ₀) guarantee without a
+    /// shuffler subtracts two tails in ordinary floating point; everything else bounds its errors.
     pub(crate) fn standing(&self, way: &str) -> Standing {
         match self.round.mechanism().local() {
             Local::Approximate(..) if way == "local" => Standing::Proved,
@@ -89,8 +89,8 @@ impl Priced {
         self.dominating.first().unwrap_or(&self.attained[0].profile)
     }
 
-    /// A distribution of this accuracy and depth, made once. `None` if the loss is always zero, or if a lower one
-    /// cannot be had: leaving a round out lowers the bound.
+    /// A distribution of this accuracy and depth, made once. `None` if the loss is always zero, or if a lower
+    /// one cannot be had: leaving a round out lowers the bound.
     pub(crate) fn pld(
         &self,
         want: Want,
@@ -109,8 +109,8 @@ impl Priced {
             return Ok(None);
         }
         let resolution = Resolution::for_accuracy(profiles, side, accuracy, ln_tail, company);
-        // A panic elsewhere while the lock was held leaves the list as it was: entries are only ever added whole.
-        // The lock is not held while building, which uses all cores.
+        // A panic elsewhere while the lock was held leaves the list as it was: entries are only ever added
+        // whole. The lock is not held while building, which uses all cores.
         let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |(kept, have, _): &&(Want, Resolution, Pld)| {
             // Not merely fine enough: an answer must not depend on what was asked before.
@@ -151,7 +151,8 @@ pub(crate) fn dominating_profiles(
             });
         }
     }
-    // The most promising first: once one is solved, the others mostly need a single evaluation to be ruled out.
+    // The most promising first: once one is solved, the others mostly need a single evaluation to be ruled
+    // out.
     dominating.sort_by(|a, b| b.loss_deviation().total_cmp(&a.loss_deviation()));
     let name = match round.mechanism().local() {
         Local::Pure(_) if round.is_adaptive_within_round() => "ldp-adaptive",

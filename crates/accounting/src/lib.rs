@@ -1,7 +1,8 @@
 //! What a shuffled round costs.
 //!
-//! Describe, then price: a [`Round`] says who does what, [`account`] turns it into an [`Account`], and the account
-//! answers with an upper and a lower bound side by side, about the [`Relation`] that the mechanism has.
+//! Describe, then price: a [`Round`] says who does what, [`account`] turns it into an [`Account`], and the
+//! account answers with an upper and a lower bound side by side, about the [`Relation`] that the mechanism
+//! has.
 //!
 //! ```
 //! use shuffledp_accounting::{Mechanism, Round, account};

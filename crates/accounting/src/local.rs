@@ -147,8 +147,8 @@ impl Categories {
 /// All that Theorem V needs to know of a randomizer (Wang et al. 2024's parameters).
 ///
 /// For every pair of inputs of a user, with laws U₀ and U₁ of the report: U₀/U₁ lies in [1/p, p], their total
-/// variation distance is at most β, and the law of every other user, who may run another randomizer, is at least
-/// max(U₀, U₁)/q.
+/// variation distance is at most β, and the law of every other user, who may run another randomizer, is at
+/// least max(U₀, U₁)/q.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioSummary {
     ratio: f64,

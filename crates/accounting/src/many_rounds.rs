@@ -1,7 +1,7 @@
 //! Several rounds: privacy loss distributions composed, pessimistic ones above and optimistic ones below.
 //!
-//! The upper bound composes the dominating laws of all rounds. The lower bound composes, for each kind of round, the
-//! law of one adversary, and keeps the best choice.
+//! The upper bound composes the dominating laws of all rounds. The lower bound composes, for each kind of
+//! round, the law of one adversary, and keeps the best choice.
 
 use crate::account::Account;
 use crate::bound::{Answer, Bound, Numerics, Side, Standing};
@@ -12,20 +12,20 @@ use crate::pld::Company;
 use crate::profile::Direction;
 use crate::round::Round;
 
-/// How many adversaries are composed when there is one kind of round: each costs as much as the upper bound. With
-/// several kinds, the most promising of each.
+/// How many adversaries are composed when there is one kind of round: each costs as much as the upper bound.
+/// With several kinds, the most promising of each.
 const MOST_ADVERSARIES: usize = 2;
-/// While losses look Gaussian, the adversary whose loss varies most is the best one, and others are left out whose
-/// standard deviation is below this part of it.
+/// While losses look Gaussian, the adversary whose loss varies most is the best one, and others are left out
+/// whose standard deviation is below this part of it.
 const PROMISING: f64 = 0.9;
-/// Losses look Gaussian while their skewness, times the number of standard deviations of one round that its share
-/// of ε is, stays below this. Chosen where the best adversary was seen to change.
+/// Losses look Gaussian while their skewness, times the number of standard deviations of one round that its
+/// share of ε is, stays below this. Chosen where the best adversary was seen to change.
 const GAUSSIAN: f64 = 0.1;
 /// The smallest ln δ that any answer needs: ln 1e-300, with a margin of e^-44.
 pub(crate) const DEEPEST: f64 = -735.0;
 
-/// One way to attain a lower bound: for each kind of round, which adversary. With several kinds, the values that
-/// users hold may differ from kind to kind, as they may in a sequence of surveys.
+/// One way to attain a lower bound: for each kind of round, which adversary. With several kinds, the values
+/// that users hold may differ from kind to kind, as they may in a sequence of surveys.
 #[derive(Clone)]
 pub(crate) struct Strategy {
     chosen: Vec<usize>,
@@ -46,7 +46,8 @@ impl Strategy {
 }
 
 impl Account {
-    /// The largest value that a strategy attains, and which strategy; `trivial` where no lower bound is known.
+    /// The largest value that a strategy attains, and which strategy; `trivial` where no lower bound is
+    /// known.
     ///
     /// `deviations`: how many standard deviations of the composed loss the answer lies out.
     pub(crate) fn best(
@@ -146,8 +147,8 @@ impl Account {
         Ok(composition)
     }
 
-    /// Which adversaries to try: a few when there is one kind of round, else the most promising of each kind; both
-    /// directions where they differ; none where no round has a lower bound.
+    /// Which adversaries to try: a few when there is one kind of round, else the most promising of each kind;
+    /// both directions where they differ; none where no round has a lower bound.
     ///
     /// `deviations`: how many standard deviations of the composed loss the answer lies out.
     pub(crate) fn strategies(&self, deviations: f64) -> Vec<Strategy> {

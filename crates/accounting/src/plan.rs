@@ -67,8 +67,8 @@ impl Plan {
 
     /// `times` more rounds of this kind.
     ///
-    /// Refused where the round's guarantee is about another change than those before it: numbers about replacing
-    /// a value and about adding a record do not add up.
+    /// Refused where the round's guarantee is about another change than those before it: numbers about
+    /// replacing a value and about adding a record do not add up.
     pub fn then(mut self, round: Round, times: u64) -> Result<Self, Error> {
         Self::check_total(self.total(), times)?;
         if let Some((first, _)) = self.rounds.first() {

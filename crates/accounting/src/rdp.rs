@@ -5,8 +5,9 @@
 //! conversion              ln δ = (λ − 1)(ε(λ) − ε) + (λ − 1) ln(1 − 1/λ) − ln λ, best λ          (Canonne, Kamath, Steinke 2020, Proposition 12)
 //! ```
 //!
-//! The best λ is searched for on a logarithmic scale, without a list of orders: it is often in the hundreds or thousands. Every order gives a valid bound, so a search that stops early costs tightness only. A bound known at integer orders is extended to real ones by
-//! chords: (λ − 1) ε(λ) is convex in λ.
+//! The best λ is searched for on a logarithmic scale, without a list of orders: it is often in the hundreds
+//! or thousands. Every order gives a valid bound, so a search that stops early costs tightness only. A bound
+//! known at integer orders is extended to real ones by chords: (λ − 1) ε(λ) is convex in λ.
 //!
 //! Standing: that of the curve that goes in; ordinary floating point.
 
@@ -133,7 +134,9 @@ impl RdpCurve {
         }
     }
 
-    /// What a curve of *lower* bounds says at an order: its value at the whole order below, where only whole ones are known (a divergence rises with its order; chords are for upper bounds). None where it says nothing.
+    /// What a curve of *lower* bounds says at an order: its value at the whole order below, where only whole
+    /// ones are known (a divergence rises with its order; chords are for upper bounds). None where it says
+    /// nothing.
     ///
     /// ```
     /// use shuffledp_accounting::bounds::girgis_2021::shuffle_lower;
@@ -199,7 +202,8 @@ impl RdpCurve {
         })
     }
 
-    /// The order where an objective is least: doubling strides until it has clearly turned, then the golden section between the neighbors of the best.
+    /// The order where an objective is least: doubling strides until it has clearly turned, then the golden
+    /// section between the neighbors of the best.
     fn best(&self, objective: impl Fn(f64) -> f64) -> AtOrder {
         let whole = matches!(self.orders, Orders::Integers(_));
         let order_at = |u: f64| {

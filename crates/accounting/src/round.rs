@@ -124,12 +124,13 @@ impl Round {
         if fraction > 0.0 {
             self.refuse_steps()?;
         }
-        // A decimal fraction of a whole number is often whole only up to rounding: 0.1 of 30 is 3 users, not 4.
+        // A decimal fraction of a whole number is often whole only up to rounding: 0.1 of 30 is 3 users, not
+        // 4.
         let exact = fraction * self.users as f64;
         let slack = (4.0 * f64::EPSILON * exact).min(1e-6);
         self.colluding = fraction;
-        // A fraction of a user cannot collude. An upper bound is safe with one colluder more, a lower one with
-        // one less.
+        // A fraction of a user cannot collude. An upper bound is safe with one colluder more, a lower one
+        // with one less.
         self.honest = self.users - (exact - slack).ceil() as u64;
         self.most_honest = self.users - (exact + slack).floor() as u64;
         if self.honest < 2 {
@@ -162,8 +163,8 @@ impl Round {
         }
     }
 
-    /// The same round, priced as the device that runs it: on a grid it may have a law of its own. The round keeps its
-    /// description.
+    /// The same round, priced as the device that runs it: on a grid it may have a law of its own. The round
+    /// keeps its description.
     pub fn run_by(mut self, mechanism: Mechanism) -> Self {
         self.mechanism = mechanism;
         self

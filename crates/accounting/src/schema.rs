@@ -1,7 +1,7 @@
 //! The JSON Schema of a round's description, made from the catalog.
 //!
-//! It is checked in beside the crate (`schema/round.schema.json`) for programs that write or read descriptions, and
-//! a test keeps the two the same.
+//! It is checked in beside the crate (`schema/round.schema.json`) for programs that write or read
+//! descriptions, and a test keeps the two the same.
 
 use crate::catalog::{Entry, catalog};
 use crate::error::Parameter;

@@ -1,8 +1,8 @@
 //! A question in plain words, as flags, plan files, JSON and ledgers have it.
 //!
-//! [`RoundSpec`] is the one form that every door parses into, once: which randomizer with which parameters, how
-//! many users, who takes part, how many rounds. It is data and may be wrong; [`Round`] is what it becomes when it
-//! has been checked, and a round can always be turned back into its spec.
+//! [`RoundSpec`] is the one form that every door parses into, once: which randomizer with which parameters,
+//! how many users, who takes part, how many rounds. It is data and may be wrong; [`Round`] is what it becomes
+//! when it has been checked, and a round can always be turned back into its spec.
 //!
 //! ```
 //! use shuffledp_accounting::{Round, RoundSpec};

@@ -13,10 +13,10 @@
 //!
 //! # With dropouts
 //!
-//! Reports are lost independently of their values, by coins that nobody sees. The upper bound does not credit it: the
-//! reports that arrive are computed from those that would have arrived (data processing). The lower bound is attained
-//! by the users who come, for whom dropping out is one more coin; of a sample that shrinks, and of a range of rates,
-//! nothing is known from below.
+//! Reports are lost independently of their values, by coins that nobody sees. The upper bound does not credit
+//! it: the reports that arrive are computed from those that would have arrived (data processing). The lower
+//! bound is attained by the users who come, for whom dropping out is one more coin; of a sample that shrinks,
+//! and of a range of rates, nothing is known from below.
 
 use crate::account::account;
 use crate::bound::{Answer, Bound, Delta, Epsilon, Numerics, Standing};
@@ -90,7 +90,8 @@ pub fn unshuffled(
     ))
 }
 
-/// ε of `rounds` rounds at δ where a fraction of those who would take part drop out, by coins that nobody sees.
+/// ε of `rounds` rounds at δ where a fraction of those who would take part drop out, by coins that nobody
+/// sees.
 ///
 /// ```
 /// use shuffledp_accounting::{Delta, Mechanism, Round, with_dropout};

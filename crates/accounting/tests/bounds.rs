@@ -1,4 +1,5 @@
-//! Published bounds: against independent high-precision values, against brute force, against each other, and, where they are wrong, against what refutes them.
+//! Published bounds: against independent high-precision values, against brute force, against each other, and,
+//! where they are wrong, against what refutes them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -549,7 +550,8 @@ fn published_tables_come_out() {
     }
     // Lemma 7 of numerical-accounting on m = 100 of n = 10000, ε₀ = 3, δ = 1e-6.
     let base = Profile::new(Atoms::ldp(local(3.0)).unwrap(), 100);
-    // By a lattice of step 1e-4 and FFT elsewhere. (One direction's pair alone, which the lemma does not allow for a < 1, would give 0.25031, 0.49537, 1.20831.)
+    // By a lattice of step 1e-4 and FFT elsewhere. (One direction's pair alone, which the lemma does not
+    // allow for a < 1, would give 0.25031, 0.49537, 1.20831.)
     for (times, truth) in [
         (1, 0.1724960),
         (10, 0.2520746),
@@ -563,7 +565,8 @@ fn published_tables_come_out() {
 
 #[test]
 fn what_is_refuted_is_refuted() {
-    // Shuffled-check-in Table 2 (n = 1e4, T = 100, δ = 1e-4): the smallest printed value of each row, against an explicit adversary.
+    // Shuffled-check-in Table 2 (n = 1e4, T = 100, δ = 1e-4): the smallest printed value of each row, against
+    // an explicit adversary.
     for (epsilon0, rate, printed, false_there) in [
         (2.0, 1e-2, 0.049, true),
         (2.0, 1e-3, 0.012, true),
@@ -582,7 +585,8 @@ fn what_is_refuted_is_refuted() {
             "{epsilon0} {rate}"
         );
     }
-    // Lemma 1: to publish everything with probability δ is (0, δ)-DP, and has no finite divergence; the lemma gives one.
+    // Lemma 1: to publish everything with probability δ is (0, δ)-DP, and has no finite divergence; the lemma
+    // gives one.
     assert!(shuffled_check_in::lemma_1(10.0, 0.0, 1e-5).is_finite());
     // Shuffle-Gaussian Theorem 3, and equation 17 whose bound it is: n = 4, γ = 0.1, σ = 1, λ = 12.
     let truth = shuffle_gaussian::pair(1.0, Crowd::CheckIn(4, 0.1)).at(12.0);
@@ -638,7 +642,8 @@ fn comparing_names_what_is_tightest_and_what_is_false() {
         Mechanism::kary_response(5, 2.0).unwrap(),
         Mechanism::binary_response(1.0).unwrap(),
     ] {
-        // A part of the users with Gaussian noise takes ten seconds over three rounds: the fast tests take one.
+        // A part of the users with Gaussian noise takes ten seconds over three rounds: the fast tests take
+        // one.
         let long = matches!(mechanism.local(), shuffledp_accounting::Local::Gaussian(_));
         let of_part = if long && !exhaustive() { 1 } else { 3 };
         let round = Round::new(mechanism, 5_000).unwrap();
@@ -819,7 +824,8 @@ fn approaches_of_shuffled_check_in_have_values() {
 
 #[test]
 fn divergences_at_the_ends_of_their_range() {
-    // Enumerated in quadruple precision (n = 30), or dominated by the single outcome that no other user hides; every case once was wrong, slow or an error.
+    // Enumerated in quadruple precision (n = 30), or dominated by the single outcome that no other user
+    // hides; every case once was wrong, slow or an error.
     let bracket = |mechanism: Mechanism, users: u64, order: f64| {
         let answer = Divergence::new(&Round::new(mechanism, users).unwrap())
             .unwrap()
@@ -904,7 +910,8 @@ fn comparisons_that_once_were_wrong() {
     assert!(upper(round.check_in(0.1).unwrap(), 1, 1e-6, "local").unwrap() <= 1.0);
 }
 
-/// Two rounds of k-ary randomized response against an adversary who sees every coin, by listing all he can see.
+/// Two rounds of k-ary randomized response against an adversary who sees every coin, by listing all he can
+/// see.
 #[test]
 fn an_adversary_who_sees_every_coin_learns_no_more_than_composed() {
     let (n, k, epsilon0) = (6u64, 3u64, 1.2f64);
@@ -922,7 +929,8 @@ fn an_adversary_who_sees_every_coin_learns_no_more_than_composed() {
             * each.powi((first + second) as i32)
             * (1.0 - 2.0 * each).powi(rest as i32)
     };
-    // What one round shows: that the target threw a random value, or the counts with their own answer among them.
+    // What one round shows: that the target threw a random value, or the counts with their own answer among
+    // them.
     let mut seen = vec![(gamma, gamma)];
     for first in 0..=n as i64 {
         for second in 0..=n as i64 {
@@ -933,7 +941,8 @@ fn an_adversary_who_sees_every_coin_learns_no_more_than_composed() {
     }
     let total: f64 = seen.iter().map(|(one, _)| one).sum();
     assert!((total - 1.0).abs() < 1e-12);
-    // Outcomes that the second dataset cannot give: their probabilities are added up over rounds, as if no two could happen.
+    // Outcomes that the second dataset cannot give: their probabilities are added up over rounds, as if no
+    // two could happen.
     let certain: f64 = seen.iter().filter(|(_, q)| *q == 0.0).map(|(p, _)| p).sum();
     for rounds in [1, 2] {
         let twice = if rounds == 2 { certain * certain } else { 0.0 };

@@ -1,6 +1,8 @@
 //! Many rounds: golden values, brute force for two rounds, and the laws that composition obeys.
 //!
-//! Chain of trust: two rounds of enumerated channels lie below the upper bound; one round composed equals the profile; golden values from an independent program (golden/composed.csv) are met from above and from below.
+//! Chain of trust: two rounds of enumerated channels lie below the upper bound; one round composed equals the
+//! profile; golden values from an independent program (golden/composed.csv) are met from above and from
+//! below.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -64,7 +66,8 @@ fn golden_values_are_met_from_their_side() {
         let plan = Plan::new(round(&row), times as u64).unwrap();
         let answer = epsilon(&plan, delta);
         let within = if times == 1.0 { 1e-4 } else { 2e-3 };
-        // The table itself is good to one part in a million, a little less under check-in; or to half a unit in its last digit.
+        // The table itself is good to one part in a million, a little less under check-in; or to half a unit
+        // in its last digit.
         let digits = row[8]
             .split_once('.')
             .map_or(0, |(_, decimals)| decimals.len());
@@ -122,7 +125,8 @@ fn two_rounds_of_enumerated_channels_stay_below_the_bound() {
         let epsilon0 = [0.5, 1.0, 3.0][trial % 3];
         let n = 2 + trial % 2;
         let part = [Part::Everyone, Part::CheckIn(0.4)][trial % 2];
-        // The second round's channel may depend on what the first one showed: two channels, chosen by the parity of the first report.
+        // The second round's channel may depend on what the first one showed: two channels, chosen by the
+        // parity of the first report.
         let first = if trial % 4 == 0 {
             kary(3, epsilon0)
         } else {
@@ -168,7 +172,8 @@ fn two_rounds_of_enumerated_channels_stay_below_the_bound() {
 
 #[test]
 fn lower_bounds_compose_below_the_enumerated_pair() {
-    // 3-ary response, all others at a third value, two rounds: the optimistic distribution is below, and close.
+    // 3-ary response, all others at a third value, two rounds: the optimistic distribution is below, and
+    // close.
     for (n, epsilon0, part) in [
         (2usize, 1.0, Part::Everyone),
         (3, 3.0, Part::Everyone),
@@ -369,7 +374,8 @@ fn a_budget_is_kept_to_the_round() {
 
 #[test]
 fn tiny_deltas_keep_their_digits() {
-    // Two users of 3-ary response, the other one at a third value: five different losses a round, and exact arithmetic for a hundred rounds (golden/generate_deep_tail.py).
+    // Two users of 3-ary response, the other one at a third value: five different losses a round, and exact
+    // arithmetic for a hundred rounds (golden/generate_deep_tail.py).
     let (k, local) = (
         shuffledp_accounting::Categories::new(3).unwrap(),
         shuffledp_accounting::LocalEpsilon::new(3f64.ln()).unwrap(),

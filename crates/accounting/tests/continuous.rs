@@ -1,4 +1,5 @@
-//! Randomizers with densities: known brackets, finite channels, brute force, simulation, and the order of things on a thousand settings.
+//! Randomizers with densities: known brackets, finite channels, brute force, simulation, and the order of
+//! things on a thousand settings.
 
 #![allow(clippy::unwrap_used)]
 
@@ -133,7 +134,8 @@ fn the_specific_bound_beats_the_general_one() {
     }
 }
 
-/// Discrete Laplace noise on k values is a k by k channel, reports beyond the ends counted as the ends: every pair of inputs and its blanket are tried there, here only the ends.
+/// Discrete Laplace noise on k values is a k by k channel, reports beyond the ends counted as the ends: every
+/// pair of inputs and its blanket are tried there, here only the ends.
 fn discrete_laplace(k: usize, epsilon0: f64) -> Vec<Vec<f64>> {
     let alpha = (-epsilon0 / (k - 1) as f64).exp();
     (0..k)
@@ -224,7 +226,8 @@ fn brute_force(rows: &[Vec<f64>], epsilon: f64) -> f64 {
     worst
 }
 
-/// A channel that has the given density integrated over cells as rows: what rounding reports to cells leaves of a randomizer on these inputs.
+/// A channel that has the given density integrated over cells as rows: what rounding reports to cells leaves
+/// of a randomizer on these inputs.
 fn rounded(cdf: impl Fn(f64, f64) -> f64, inputs: &[f64], edges: &[f64]) -> Vec<Vec<f64>> {
     inputs
         .iter()
@@ -241,7 +244,8 @@ fn rounded(cdf: impl Fn(f64, f64) -> f64, inputs: &[f64], edges: &[f64]) -> Vec<
         .collect()
 }
 
-/// No dataset of three users does worse than the upper bound, whatever is done to the reports; and cells do nearly as well as the lower one says some dataset does.
+/// No dataset of three users does worse than the upper bound, whatever is done to the reports; and cells do
+/// nearly as well as the lower one says some dataset does.
 #[test]
 fn no_dataset_of_three_is_worse() {
     let inputs = [0.0, 0.3, 0.5, 0.8, 1.0];
@@ -355,7 +359,8 @@ fn no_dataset_of_three_is_worse_for_the_piecewise_mechanism() {
     }
 }
 
-/// The mechanism itself, run: user 1 at one end or the other, everybody's noise drawn, reports shuffled, and the likelihood-ratio test made on what is seen.
+/// The mechanism itself, run: user 1 at one end or the other, everybody's noise drawn, reports shuffled, and
+/// the likelihood-ratio test made on what is seen.
 #[test]
 fn simulation_confirms_the_bracket() {
     let mut random = Random(1);
@@ -401,8 +406,8 @@ fn simulation_confirms_the_bracket() {
 
 /// On a thousand settings: the lower bound is below the upper one, and more users, or more noise, never hurt.
 ///
-/// The fast tests take the first 210: each kind of noise (7) with each way of taking part (3), and whether users and
-/// noise are varied too (every tenth).
+/// The fast tests take the first 210: each kind of noise (7) with each way of taking part (3), and whether
+/// users and noise are varied too (every tenth).
 #[test]
 fn order_on_a_thousand_settings() {
     use rayon::prelude::*;
@@ -455,7 +460,8 @@ fn order_on_a_thousand_settings() {
     assert!(failures.is_empty(), "{}: {:#?}", failures.len(), failures);
 }
 
-/// What a law leaves out counts as δ, also after composition, where beyond the largest loss that the law knows δ would else be zero. With other rounds in the plan there is no closed form to fall back on.
+/// What a law leaves out counts as δ, also after composition, where beyond the largest loss that the law
+/// knows δ would else be zero. With other rounds in the plan there is no closed form to fall back on.
 #[test]
 fn what_a_law_leaves_out_is_not_forgotten() {
     let gaussian = Mechanism::gaussian(1.0, Domain::Interval).unwrap();
@@ -473,7 +479,8 @@ fn what_a_law_leaves_out_is_not_forgotten() {
     assert!(usual.upper().value() < 2.0, "{usual:?}");
 }
 
-/// Where noise is next to nothing: widths that cancel, terms that are hardly ever low, exponentials that overflow.
+/// Where noise is next to nothing: widths that cancel, terms that are hardly ever low, exponentials that
+/// overflow.
 #[test]
 fn next_to_no_noise() {
     let piecewise = Mechanism::scalar(ScalarKind::Piecewise, 25.0).unwrap();
@@ -509,7 +516,8 @@ fn next_to_no_noise() {
     }
 }
 
-/// Randomized response that says the truth outright with probability δ₀, enumerated: near ε₀ nothing but those δ₀ is left, and a bound that forgot them would be below.
+/// Randomized response that says the truth outright with probability δ₀, enumerated: near ε₀ nothing but
+/// those δ₀ is left, and a bound that forgot them would be below.
 #[test]
 fn no_dataset_of_three_is_worse_for_approximate_guarantees() {
     for (epsilon0, delta0) in [(0.5f64, 1e-3), (1.0, 1e-2), (3.0, 1e-4)] {
@@ -533,7 +541,8 @@ fn no_dataset_of_three_is_worse_for_approximate_guarantees() {
     }
 }
 
-/// Two users of distributed check-in on a line, integrated over everything that can be seen: the number of those who take part, and their noisy sum.
+/// Two users of distributed check-in on a line, integrated over everything that can be seen: the number of
+/// those who take part, and their noisy sum.
 #[test]
 fn no_dataset_of_two_is_worse_for_secure_aggregation() {
     use shuffledp_accounting::bounds::secure_aggregation;

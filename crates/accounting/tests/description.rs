@@ -223,7 +223,8 @@ fn domains_of_noise_say_what_a_person_holds() {
     }
 }
 
-/// The probability that an output supports all of a thousand values is below what a double holds: it was refused.
+/// The probability that an output supports all of a thousand values is below what a double holds: it was
+/// refused.
 #[test]
 fn a_thousand_categories_have_an_answer_at_every_epsilon0() {
     use shuffledp_accounting::OracleKind;

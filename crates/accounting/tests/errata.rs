@@ -48,7 +48,8 @@ fn binomial(n: u32, k: u32, p: f64) -> f64 {
 
 #[test]
 fn approximate_privacy_bounds_no_renyi_divergence() {
-    // The data with probability δ, else nothing: P = (δ, 0, 1−δ), Q = (0, δ, 1−δ) is (0, δ)-DP, and its divergence of order 10 grows without bound as the zero is approached.
+    // The data with probability δ, else nothing: P = (δ, 0, 1−δ), Q = (0, δ, 1−δ) is (0, δ)-DP, and its
+    // divergence of order 10 grows without bound as the zero is approached.
     let delta = 1e-5f64;
     let divergence = |q: f64| ((delta.powi(10) * q.powi(-9)) + (1.0 - delta)).ln() / 9.0;
     assert!(divergence(1e-100) > 50.0 && divergence(1e-300) > 150.0);
@@ -86,7 +87,8 @@ fn table_2_of_shuffled_check_in() {
 
 #[test]
 fn theorem_1_of_shuffled_check_in_forgets_rounds_with_few_check_ins() {
-    // ε₀ = 4, γ = 0.02, n = 1e6, δ = 1e-6: l is about 21,000 and the closed form holds there, but not for the k ≤ 16 E ln(2/δ) that are as likely to occur.
+    // ε₀ = 4, γ = 0.02, n = 1e6, δ = 1e-6: l is about 21,000 and the closed form holds there, but not for the
+    // k ≤ 16 E ln(2/δ) that are as likely to occur.
     let (n, epsilon0, delta) = (1e6, 4f64, 1e-6f64);
     let e = epsilon0.exp();
     let l: f64 = 20_700.0;
@@ -109,7 +111,8 @@ fn theorem_1_of_shuffled_check_in_forgets_rounds_with_few_check_ins() {
 
 #[test]
 fn two_counts_are_not_enough() {
-    // Numerical-accounting eq. 3.1 with p = 1/(E+k−1): C ~ Bin(n−1, 2p), A ~ Bin(C, 1/2), Δ₁ ~ Bern(Ep), Δ₂ ~ Bern(p/(1−Ep)) if Δ₁ = 0.
+    // Numerical-accounting eq. 3.1 with p = 1/(E+k−1): C ~ Bin(n−1, 2p), A ~ Bin(C, 1/2), Δ₁ ~ Bern(Ep), Δ₂ ~
+    // Bern(p/(1−Ep)) if Δ₁ = 0.
     let pair = |n: u32, e: f64, p: f64, a: f64| {
         let mut laws = [
             std::collections::BTreeMap::new(),
@@ -253,7 +256,8 @@ fn lemmas_of_numerical_accounting_mix_p_and_2p() {
 
 #[test]
 fn theorem_1_of_enhanced_rdp_has_the_wrong_pair() {
-    // P = (A, C − A + Δ), Q = (A + Δ, C − A), Δ ~ Bern(e^{−ε₀}), against a lower bound the paper itself quotes.
+    // P = (A, C − A + Δ), Q = (A + Δ, C − A), Δ ~ Bern(e^{−ε₀}), against a lower bound the paper itself
+    // quotes.
     let (n, epsilon0, order) = (40u32, 2f64, 4.0);
     let p = (-epsilon0).exp();
     let mut laws = [
@@ -313,7 +317,8 @@ fn corollary_2_of_enhanced_rdp_is_exceeded() {
 
 #[test]
 fn algorithm_1_of_enhanced_rdp_has_the_wrong_sensitivity() {
-    // (1/m) Σ over a block of n/m clipped gradients moves by up to (n/m)·2C/m when the block is replaced; the noise is for 2C/m.
+    // (1/m) Σ over a block of n/m clipped gradients moves by up to (n/m)·2C/m when the block is replaced; the
+    // noise is for 2C/m.
     let (n, m) = (60_000.0, 300.0);
     says(format!("a factor n/m = {} too little noise", n / m));
 }

@@ -1,4 +1,5 @@
-//! The corners where floating-point numbers run out of range or of digits: each case once was a wrong answer or an endless loop.
+//! The corners where floating-point numbers run out of range or of digits: each case once was a wrong answer
+//! or an endless loop.
 //!
 //! Truths: exact enumeration in 50 digits (n ≤ 5), or a Poisson sum where n·rate is small.
 
@@ -155,7 +156,8 @@ fn the_largest_populations_are_answered() {
     assert_eq!(epsilon(&round, 0.147), (0.0, 0.0));
 }
 
-/// ε of a Gaussian loss, to which many rounds of nearly nothing converge: δ(ε) ≈ μ (φ(z) − z Φ(−z)) at ε = μ z for small μ.
+/// ε of a Gaussian loss, to which many rounds of nearly nothing converge: δ(ε) ≈ μ (φ(z) − z Φ(−z)) at ε = μ
+/// z for small μ.
 fn composed(round: Round, times: u64, delta: f64) -> (f64, f64) {
     let plan = Plan::new(round, times).unwrap();
     let answer = account(&plan)
@@ -167,7 +169,8 @@ fn composed(round: Round, times: u64, delta: f64) -> (f64, f64) {
 
 #[test]
 fn tiny_losses_compose() {
-    // The Gaussian limit of binary response, which Theorem S attains as ε₀ goes to 0: in units of the composed standard deviation.
+    // The Gaussian limit of binary response, which Theorem S attains as ε₀ goes to 0: in units of the
+    // composed standard deviation.
     for (epsilon0, users, times, delta, limit) in [
         (1e-12, 1_000_000, 10_000, 1e-15, 1.93836e-13),
         (1e-12, 1_000_000_000_000, 100, 1e-18, 9.02e-18),
@@ -284,7 +287,8 @@ fn the_trade_off_function_of_an_asymmetric_pair() {
 
 #[test]
 fn tiny_losses_keep_their_mass_over_many_rounds() {
-    // The exact law of three users of Theorem S in 50 digits, composed by the central limit theorem (skewness 2e-8).
+    // The exact law of three users of Theorem S in 50 digits, composed by the central limit theorem (skewness
+    // 2e-8).
     let round = ldp(0.00011992454528808594, 3);
     for (times, at, truth) in [
         (1_000_000, 0.15, 4.0098202e-4),

@@ -1,4 +1,5 @@
-//! Profiles and ε against high-precision values (golden/one_round.csv, golden/one_round_epsilon.csv), and the product's own table.
+//! Profiles and ε against high-precision values (golden/one_round.csv, golden/one_round_epsilon.csv), and the
+//! product's own table.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -88,8 +88,8 @@ fn a_handful_of_atoms_is_the_whole_channel() {
     for kind in KINDS {
         for (k, epsilon0) in [(2, 1.0), (3, 0.5), (3, 2.0), (4, 1.2), (5, 2.5)] {
             let matrix = channel(kind, k, epsilon0);
-            // Five bits by themselves make so many atoms that each such channel takes ten seconds; four bits are
-            // in the fast tests.
+            // Five bits by themselves make so many atoms that each such channel takes over ten seconds; four
+            // bits are in the fast tests.
             let long = k == 5 && matches!(kind, SymmetricUnary | OptimizedUnary);
             if matrix[0].len() > 100 || long && !exhaustive() {
                 continue;
@@ -188,7 +188,8 @@ fn a_million_categories_cost_what_three_do() {
     }
 }
 
-/// Columns of some rows of a channel, those that are multiples of each other added up: nobody learns from which of them a report is.
+/// Columns of some rows of a channel, those that are multiples of each other added up: nobody learns from
+/// which of them a report is.
 fn merged(matrix: &Matrix, rows: &[usize]) -> Matrix {
     let mut columns: std::collections::BTreeMap<Vec<i64>, Vec<f64>> = Default::default();
     let restricted = (0..matrix[0].len()).map(|y| rows.iter().map(|&x| matrix[x][y]).collect());
@@ -209,12 +210,14 @@ fn merged(matrix: &Matrix, rows: &[usize]) -> Matrix {
         .collect()
 }
 
-/// Three users hold at most four of ten values between them, user 1's two included: every such dataset, every multiset of reports.
+/// Three users hold at most four of ten values between them, user 1's two included: every such dataset, every
+/// multiset of reports.
 #[test]
 fn no_dataset_of_three_with_ten_values_exceeds_its_bound() {
     let epsilon0 = 1.0;
     for kind in KINDS {
-        // What a random function does to values that nobody holds is noise to everybody: four values do for hashing.
+        // What a random function does to values that nobody holds is noise to everybody: four values do for
+        // hashing.
         let matrix = channel(kind, if kind == LocalHashing { 4 } else { 10 }, epsilon0);
         let matrix = merged(&matrix, &[0, 1, 2, matrix.len() - 1]);
         let mechanism = Mechanism::oracle(kind, 10, epsilon0).unwrap();

@@ -1,4 +1,5 @@
-//! What must hold on every input a user can type: an answer or a clear error, never above ε₀, and monotone in everything.
+//! What must hold on every input a user can type: an answer or a clear error, never above ε₀, and monotone in
+//! everything.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -177,7 +178,8 @@ fn special_cases_agree_with_each_other() {
         )),
         round(kary()),
     );
-    // A summary with the largest variation is Theorem S; the one of 4-ary response forgets what its blanket knows.
+    // A summary with the largest variation is Theorem S; the one of 4-ary response forgets what its blanket
+    // knows.
     let summary = |variation: f64| {
         round(Mechanism::ratio(
             RatioSummary::new(e, variation, e).unwrap(),

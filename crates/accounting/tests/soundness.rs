@@ -1,7 +1,8 @@
 //! The smoke alarm: every upper bound against every dataset of enumerated mechanisms, n ≤ 5.
 //!
-//! Chain of trust: the enumeration below is the definition of the shuffle model and shares no code with the library. Each upper bound lies above it, each
-//! lower bound equals it on its own dataset, and three classic mistakes are caught by it.
+//! Chain of trust: the enumeration below is the definition of the shuffle model and shares no code with the
+//! library. Each upper bound lies above it, each lower bound equals it on its own dataset, and three classic
+//! mistakes are caught by it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -35,7 +36,8 @@ fn upper(account: &Account, a: f64) -> f64 {
         .value()
 }
 
-/// Calls `check(x0, x1, a, divergence)` for all ordered pairs of inputs, all datasets of the others and all `alphas`; counts the calls.
+/// Calls `check(x0, x1, a, divergence)` for all ordered pairs of inputs, all datasets of the others and all
+/// `alphas`; counts the calls.
 fn for_every_dataset(
     channel: &Matrix,
     n: usize,
@@ -203,8 +205,9 @@ fn own_histograms(users: &[(&Matrix, usize)]) -> BTreeMap<Vec<u8>, f64> {
     law
 }
 
-/// A shuffle hides nobody whose reports look different: "any ε₀-LDP randomizer" is one that all users share. User 1
-/// answers yes or no, the others red or green, all of them with ε₀ = 1; the bound for a shared randomizer is 0.198.
+/// A shuffle hides nobody whose reports look different: "any ε₀-LDP randomizer" is one that all users share.
+/// User 1 answers yes or no, the others red or green, all of them with ε₀ = 1; the bound for a shared
+/// randomizer is 0.198.
 #[test]
 fn users_with_randomizers_of_their_own_are_not_covered() {
     let response = kary(2, 1.0);
@@ -366,7 +369,8 @@ fn rates_within_a_range_never_exceed_the_range_bound() {
         let n = 3;
         let round = Round::new(Mechanism::ldp(epsilon0).unwrap(), n).unwrap();
         let account = account(&round.check_in_between(lowest, highest).unwrap()).unwrap();
-        // One row for each input at each of three rates: users with rates of their own are users with inputs of their own.
+        // One row for each input at each of three rates: users with rates of their own are users with inputs
+        // of their own.
         let rates = [lowest, 0.37, highest];
         let wide: Matrix = rates
             .iter()
@@ -398,7 +402,8 @@ fn rates_within_a_range_never_exceed_the_range_bound() {
 
 #[test]
 fn randomizers_chosen_from_earlier_reports_stay_below_the_adaptive_bound() {
-    // Users are permuted, then report in turn, each by a channel that depends on all reports before theirs; the analyzer sees the sequence.
+    // Users are permuted, then report in turn, each by a channel that depends on all reports before theirs;
+    // the analyzer sees the sequence.
     let mut dice = Dice::new(17);
     for _ in 0..60 {
         let epsilon0 = [0.5, 1.0, 3.0, 5.0][dice.below(4)];

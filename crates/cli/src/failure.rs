@@ -1,5 +1,6 @@
 //! What went wrong, as one sentence on standard error or as one JSON object on standard output.
 
+#[cfg(feature = "train")]
 use crate::commands::train;
 use crate::output::Format;
 use crate::question::flag;
@@ -276,7 +277,8 @@ impl From<clap::Error> for Failure {
             let allowed = error.source().map_or(String::new(), ToString::to_string);
             return Self::value(flag, value, &allowed);
         }
-        // The first paragraph says what is wrong, and paragraphs that begin with "tip:" what was meant; usage follows.
+        // The first paragraph says what is wrong, and paragraphs that begin with "tip:" what was meant; usage
+        // follows.
         let text = error.to_string();
         let sentences: Vec<String> = text
             .split("\n\n")

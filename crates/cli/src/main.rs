@@ -1,6 +1,7 @@
 //! The `shuffledp` command: arguments in, reports out. Every number comes from the library.
 
-// What only one feature uses is dead code without it. The default build has all features and no such exception.
+// What only one feature uses is dead code without it. The default build has all features and no such
+// exception.
 #![cfg_attr(not(all(feature = "papers", feature = "parquet")), allow(dead_code))]
 
 #[cfg(feature = "train")]
@@ -30,8 +31,8 @@ use std::process::ExitCode;
 
 /// Privacy accounting in the shuffle model of differential privacy.
 ///
-/// Every answer is an upper bound (the guarantee) beside a lower bound (which no analysis can get below), each with
-/// its standing, and names the change that it is about.
+/// Every answer is an upper bound (the guarantee) beside a lower bound (which no analysis can get below),
+/// each with its standing, and names the change that it is about.
 #[derive(Parser)]
 #[command(name = "shuffledp", version, max_term_width = 100)]
 struct Command {

@@ -1,7 +1,7 @@
 //! What a command has to say, written once: as a table for people, as JSON, or as CSV.
 //!
-//! A command returns a [`Report`]; a format is one arm of [`Report::rendered`]. Every report names the neighboring
-//! relation of its numbers: JSON and CSV in a field of their own, a table in its sentences.
+//! A command returns a [`Report`]; a format is one arm of [`Report::rendered`]. Every report names the
+//! neighboring relation of its numbers: JSON and CSV in a field of their own, a table in its sentences.
 
 use crate::failure::Failure;
 use clap::ValueEnum;

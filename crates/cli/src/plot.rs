@@ -1,7 +1,7 @@
 //! Pictures of `--plot`: the library's errors as flags, and the file.
 
 use crate::failure::{Failure, not_built};
-pub(crate) use shuffledp_plot::{Axis, BUILT, EVERYWHERE, Kind, Picture};
+pub(crate) use shuffledp_plot::{Axis, EVERYWHERE, Kind, Picture};
 use shuffledp_plot::{ENDINGS, Error};
 use std::path::Path;
 

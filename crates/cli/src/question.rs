@@ -1,4 +1,5 @@
-//! The flags that describe rounds, the same in every command, and the question that they are parsed into, once.
+//! The flags that describe rounds, the same in every command, and the question that they are parsed into,
+//! once.
 
 use crate::failure::Failure;
 use crate::number::{CheckIn, Count, Real};
@@ -47,8 +48,8 @@ pub(crate) struct RoundFlags {
     /// Standard deviation of the noise, for gaussian, discrete-gaussian and random-allocation
     #[arg(long, value_name = "S")]
     sigma: Option<Real>,
-    /// Values that gaussian or laplace noise is added to: numbers in [0, 1], which a replacement moves by up to 1,
-    /// or vectors of norm at most 1 in any dimension, by up to 2 [default: interval]
+    /// Values that gaussian or laplace noise is added to: numbers in [0, 1], which a replacement moves by up
+    /// to 1, or vectors of norm at most 1 in any dimension, by up to 2 [default: interval]
     #[arg(long, value_enum, value_name = "WHERE")]
     domain: Option<DomainName>,
     /// Number of categories, for krr, sue, oue, subset, hadamard, olh and discrete-laplace
@@ -63,7 +64,8 @@ pub(crate) struct RoundFlags {
     /// M of N users take part, drawn without replacement [default: everybody]
     #[arg(long, value_name = "M")]
     sample: Option<Count>,
-    /// Each user takes part with probability G, or with one of their own between LO and HI [default: everybody]
+    /// Each user takes part with probability G, or with one of their own between LO and HI [default:
+    /// everybody]
     #[arg(long, value_name = "G|LO..HI")]
     check_in: Option<CheckIn>,
     /// Number of rounds (adaptive composition)

@@ -13,7 +13,8 @@ pub(crate) fn listed(text: &str) -> Vec<String> {
     }
 }
 
-/// Puts values in the order of numbers, if all are, and else of letters; a place among them stays with its value.
+/// Puts values in the order of numbers, if all are, and else of letters; a place among them stays with its
+/// value.
 pub(crate) fn sort(names: &mut [String], places: &mut [u32]) {
     let numbers: Option<Vec<f64>> = names.iter().map(|name| name.parse().ok()).collect();
     let mut order: Vec<usize> = (0..names.len()).collect();

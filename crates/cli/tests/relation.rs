@@ -59,7 +59,8 @@ fn every_answer_names_the_change_that_it_is_about() {
     }
 }
 
-/// Random allocation is about adding a record, by flags as from a file, and central training about an empty one.
+/// Random allocation is about adding a record, by flags as from a file, and central training about an empty
+/// one.
 #[test]
 fn other_relations_are_named_as_what_they_are() {
     for (line, name, words) in [

@@ -1,4 +1,5 @@
-//! What is committed under `papers/` is what the command makes today: numbers, notes and pictures, for everything that takes seconds.
+//! What is committed under `papers/` is what the command makes today: numbers, notes and pictures, for
+//! everything that takes seconds.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -98,7 +99,8 @@ fn exhibits_that_learn_are_left_out_without_data() {
     assert!(!out.join("enhanced-rdp/figure-4.md").exists());
 }
 
-/// Every `shuffledp ... --plot FILE` of a page, run as it stands, in the folder that its paths are from, but into another file.
+/// Every `shuffledp ... --plot FILE` of a page, run as it stands, in the folder that its paths are from, but
+/// into another file.
 #[test]
 fn the_pictures_of_the_guide_are_drawn_by_the_commands_under_them() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

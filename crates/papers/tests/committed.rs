@@ -1,5 +1,5 @@
-//! The notes under `papers/` say what their templates say, also those of exhibits that take long to make; and the
-//! index is the one that is made.
+//! The notes under `papers/` say what their templates say, also those of exhibits that take long to make; and
+//! the index is the one that is made.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,8 +1,8 @@
-//! Draws pictures: series as lines, upper and lower bounds as bands, in SVG or PNG. The only module that names the
-//! plotting library.
+//! Draws pictures: series as lines, upper and lower bounds as bands, in SVG or PNG. The only module that
+//! names the plotting library.
 //!
-//! Colors are those of Okabe and Ito, which people of every color vision can tell apart; each line also has a dash of
-//! its own, for printing without color.
+//! Colors are those of Okabe and Ito, which people of every color vision can tell apart; each line also has a
+//! dash of its own, for printing without color.
 
 use crate::Error;
 use crate::picture::{Axis, Kind, Picture, Scale};

@@ -1,4 +1,5 @@
-//! Pictures as they are described: axes, kinds of files, a sheet of series. They are drawn in [`crate::draw`].
+//! Pictures as they are described: axes, kinds of files, a sheet of series. They are drawn in
+//! [`crate::draw`].
 
 use crate::Error;
 use crate::series::Sheet;

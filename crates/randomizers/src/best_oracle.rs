@@ -1,4 +1,5 @@
-//! The oracle with less variance of two that are fast at any number of categories: k-ary randomized response below 3E + 2 of them (Wang et al. 2017), Hadamard response from there on. E = e^ε₀.
+//! The oracle with less variance of two that are fast at any number of categories: k-ary randomized response
+//! below 3E + 2 of them (Wang et al. 2017), Hadamard response from there on. E = e^ε₀.
 
 use crate::error::Error;
 use crate::estimate::{Counts, Estimate};

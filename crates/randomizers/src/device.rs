@@ -1,7 +1,8 @@
 //! Devices by name: the randomizers of the catalog as code that runs.
 //!
-//! The accountant's catalog says what a randomizer is called, which parameters it has and what it costs; this list
-//! says how it is run. A randomizer of one's own is a file with a `device` function, and one line in [`DEVICES`].
+//! The accountant's catalog says what a randomizer is called, which parameters it has and what it costs; this
+//! list says how it is run. A randomizer of one's own is a file with a `device` function, and one line in
+//! [`DEVICES`].
 //!
 //! Randomizers for the same kind of value share one type here ([`CategoryDevice`], [`NumberDevice`],
 //! [`VectorDevice`]), whichever they are: programs that take a name from a user need no list of types.

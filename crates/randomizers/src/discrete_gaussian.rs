@@ -1,12 +1,13 @@
-//! The discrete Gaussian (Canonne, Kamath, Steinke 2020): an integer level plus integer noise with P[z] ∝ e^{−z²/(2s²)}, exactly.
+//! The discrete Gaussian (Canonne, Kamath, Steinke 2020): an integer level plus integer noise with P[z] ∝
+//! e^{−z²/(2s²)}, exactly.
 //!
 //! ```text
 //! s = 1024 levels to a standard deviation, L = ⌊s/σ⌋ levels to the interval;   X = xL, rounded without bias;   report X + Z
 //! Z: two-sided geometric Y of scale t = s + 1, kept with probability e^{−(|Y| − s²/t)²/(2s²)}
 //! ```
 //!
-//! The accountant is told that it is (ε₀, δ₀)-LDP, with δ₀ as asked for and the least ε₀ that it has there. A report
-//! is eight bytes.
+//! The accountant is told that it is (ε₀, δ₀)-LDP, with δ₀ as asked for and the least ε₀ that it has there. A
+//! report is eight bytes.
 
 use crate::device::Device;
 use crate::dynamic::Dynamic;

@@ -1,11 +1,14 @@
-//! Laplace noise on a grid: an integer level plus two-sided geometric noise, exactly (Ghosh, Roughgarden, Sundararajan 2009; sampled as by Canonne, Kamath, Steinke 2020).
+//! Laplace noise on a grid: an integer level plus two-sided geometric noise, exactly (Ghosh, Roughgarden,
+//! Sundararajan 2009; sampled as by Canonne, Kamath, Steinke 2020).
 //!
 //! ```text
 //! level  X = x(k−1), rounded without bias;   report  X + Z,  P[Z = z] ∝ α^|z|,  α = e^{−ε₀′/(k−1)},   ε₀′/(k−1) = r/2³² rounded down
 //! Var Z = 2α/(1−α)²;     decode (X + Z)/(k−1)
 //! ```
 //!
-//! With k levels by name ([`DiscreteLaplace::new`]), or as Laplace noise on [0, 1] ([`DiscreteLaplace::fine`]) with 4097 levels, where rounding to a level adds nothing that can be noticed. The accountant is told of the integer mechanism at ε₀′ in both cases. A report is eight bytes.
+//! With k levels by name ([`DiscreteLaplace::new`]), or as Laplace noise on [0, 1]
+//! ([`DiscreteLaplace::fine`]) with 4097 levels, where rounding to a level adds nothing that can be noticed.
+//! The accountant is told of the integer mechanism at ε₀′ in both cases. A report is eight bytes.
 
 use crate::device::Device;
 use crate::domain;

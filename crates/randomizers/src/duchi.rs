@@ -1,4 +1,5 @@
-//! Duchi, Jordan and Wainwright's mean mechanism: one bit. The number x in [0, 1] is rounded to 0 or 1 without bias, and the bit goes through binary randomized response.
+//! Duchi, Jordan and Wainwright's mean mechanism: one bit. The number x in [0, 1] is rounded to 0 or 1
+//! without bias, and the bit goes through binary randomized response.
 //!
 //! ```text
 //! decode   (bit − q)/(p − q),  p = E/(E+1), q = 1 − p          variance  C²/4 − (x − 1/2)²,  C = (E+1)/(E−1)

@@ -1,8 +1,8 @@
 //! A randomizer behind a pointer: its type is known only when the program runs.
 //!
-//! [`Randomizer`] draws from any source of randomness and therefore cannot stand behind a pointer itself. There are
-//! two sources ([`Source`]); with the source as a value it can. Both are drawn from by code compiled for them: only
-//! the call itself is indirect.
+//! [`Randomizer`] draws from any source of randomness and therefore cannot stand behind a pointer itself.
+//! There are two sources ([`Source`]); with the source as a value it can. Both are drawn from by code
+//! compiled for them: only the call itself is indirect.
 
 use crate::error::Error;
 use crate::random::{Random, Source};
@@ -34,8 +34,8 @@ impl<V: ?Sized, T, E> fmt::Debug for Dynamic<V, T, E> {
     }
 }
 
-/// [`Randomizer`] with the source of randomness as a value, so that it can stand behind a pointer. Both kinds of
-/// randomness are drawn from by code compiled for them: only the call itself is indirect.
+/// [`Randomizer`] with the source of randomness as a value, so that it can stand behind a pointer. Both kinds
+/// of randomness are drawn from by code compiled for them: only the call itself is indirect.
 trait Erased<V: ?Sized, T, E>: Send + Sync {
     fn mechanism(&self) -> &Mechanism;
     fn report_length(&self) -> usize;

@@ -6,9 +6,11 @@
 pub struct Estimate {
     /// The estimate; it may lie outside the range of what is estimated.
     pub value: f64,
-    /// Its variance, with what is estimated put where the formula needs the truth, but never as if a rare thing could not happen ([`towards_the_middle`]).
+    /// Its variance, with what is estimated put where the formula needs the truth, but never as if a rare
+    /// thing could not happen ([`towards_the_middle`]).
     pub variance: f64,
-    /// How that variance changes with what is estimated: an interval asks which truths could have given the estimate, each with a variance of its own.
+    /// How that variance changes with what is estimated: an interval asks which truths could have given the
+    /// estimate, each with a variance of its own.
     pub slope: f64,
 }
 
@@ -56,7 +58,8 @@ impl Counts {
         }
     }
 
-    /// f̂ = (c/n − q)/(p − q) of every category, where a category is supported with probability p by its own people and q by the others.
+    /// f̂ = (c/n − q)/(p − q) of every category, where a category is supported with probability p by its own
+    /// people and q by the others.
     ///
     /// ```text
     /// Var f̂ = [q(1−q) + f (p−q)(1−p−q)] / (n (p−q)²)        for a fixed dataset
@@ -78,7 +81,9 @@ impl Counts {
     }
 }
 
-/// A share for use in a variance: as if two more people had held it and two had not (Agresti, Coull 1998). Where a few people decide, an estimate of 0 or 1 would have no variance, and an interval around it would promise too much.
+/// A share for use in a variance: as if two more people had held it and two had not (Agresti, Coull 1998).
+/// Where a few people decide, an estimate of 0 or 1 would have no variance, and an interval around it would
+/// promise too much.
 pub fn towards_the_middle(share: f64, people: f64) -> f64 {
     (people * share.clamp(0.0, 1.0) + 2.0) / (people + 4.0)
 }
@@ -121,7 +126,9 @@ impl Sum {
         self.squares += other.squares;
     }
 
-    /// The mean of the decoded reports. Its variance is taken from how they vary, which includes how people differ: for a fixed dataset it is an upper estimate. It is not below that of people who all hold the mean, whose variance is `known`, nor as if people could not differ.
+    /// The mean of the decoded reports. Its variance is taken from how they vary, which includes how people
+    /// differ: for a fixed dataset it is an upper estimate. It is not below that of people who all hold the
+    /// mean, whose variance is `known`, nor as if people could not differ.
     pub(crate) fn mean(&self, known: impl Fn(f64) -> f64) -> Estimate {
         let n = self.reports as f64;
         let value = self.total / n;

@@ -1,6 +1,8 @@
 //! Shares of categories, from reports that each support some of them.
 //!
-//! A report supports its own category with probability p, and any other with q; so f̂ = (c/n − q)/(p − q) from c supporting reports out of n ([`Counts`]). What differs from oracle to oracle is how a report is drawn and which categories it supports ([`Support`]).
+//! A report supports its own category with probability p, and any other with q; so f̂ = (c/n − q)/(p − q)
+//! from c supporting reports out of n ([`Counts`]). What differs from oracle to oracle is how a report is
+//! drawn and which categories it supports ([`Support`]).
 
 use crate::domain;
 use crate::error::Error;

@@ -4,7 +4,9 @@
 //! grid of σ/2¹⁶, L = ⌊2¹⁶/σ⌋ levels;   X = xL, rounded without bias;   report  X + ⌊2¹⁶ N⌋,   N standard normal       decode (report + 1/2)/L
 //! ```
 //!
-//! ⌊X + 2¹⁶N⌋ is computed from X + 2¹⁶N, so whatever holds of continuous Gaussian noise with this σ on [0, 1] holds of the report: that is what the accountant is told. N is never a floating-point number. A report is eight bytes.
+//! ⌊X + 2¹⁶N⌋ is computed from X + 2¹⁶N, so whatever holds of continuous Gaussian noise with this σ on [0, 1]
+//! holds of the report: that is what the accountant is told. N is never a floating-point number. A report is
+//! eight bytes.
 
 use crate::device::Device;
 use crate::dynamic::Dynamic;

@@ -1,11 +1,16 @@
-//! Gaussian noise on vectors of l₂ norm at most r, on a grid: integer levels plus normal numbers, sampled exactly and cut to the grid.
+//! Gaussian noise on vectors of l₂ norm at most r, on a grid: integer levels plus normal numbers, sampled
+//! exactly and cut to the grid.
 //!
 //! ```text
 //! grid of g = σr/2¹⁶;   X_i = x_i/g, cut towards zero, ΣX_i² ≤ (2¹⁶/σ)² in integers;   report  X_i + ⌊2¹⁶ N_i⌋,   N_i standard normal
 //! decode  (report + 1/2) g;       E‖decoded − x‖² = d σ² r²
 //! ```
 //!
-//! ⌊X + 2¹⁶N⌋ is computed from X + 2¹⁶N, and X never leaves the ball ([`crate::levels`]), so whatever holds of continuous Gaussian noise with this σ on the ball holds of the report: that is what the accountant is told. N is never a floating-point number. Cutting to the grid moves a coordinate by less than g, always towards zero: 2⁻¹⁶ of the noise of one report, and below that of a mean of fewer than 2³² reports. Four bytes a coordinate.
+//! ⌊X + 2¹⁶N⌋ is computed from X + 2¹⁶N, and X never leaves the ball ([`crate::levels`]), so whatever holds
+//! of continuous Gaussian noise with this σ on the ball holds of the report: that is what the accountant is
+//! told. N is never a floating-point number. Cutting to the grid moves a coordinate by less than g, always
+//! towards zero: 2⁻¹⁶ of the noise of one report, and below that of a mean of fewer than 2³² reports. Four
+//! bytes a coordinate.
 
 use crate::device::{Device, dimension};
 use crate::dynamic::Dynamic;
@@ -38,7 +43,8 @@ pub struct GaussianNoise {
 }
 
 impl GaussianVector {
-    /// Vectors of `dimension` coordinates and l₂ norm at most `radius`; the standard deviation of the noise is `sigma`, from 0.3 to 200, in units of the radius.
+    /// Vectors of `dimension` coordinates and l₂ norm at most `radius`; the standard deviation of the noise
+    /// is `sigma`, from 0.3 to 200, in units of the radius.
     ///
     /// ```
     /// use shuffledp_randomizers::{GaussianVector, Randomizer, Secure};
@@ -74,7 +80,9 @@ impl GaussianVector {
 }
 
 impl GaussianVector {
-    /// The sum of a batch of contributions with the noise of one report: what a server that everybody trusts does. With one vector more or less the levels move by at most 2¹⁶/σ, so it is the Gaussian mechanism, exactly.
+    /// The sum of a batch of contributions with the noise of one report: what a server that everybody trusts
+    /// does. With one vector more or less the levels move by at most 2¹⁶/σ, so it is the Gaussian mechanism,
+    /// exactly.
     ///
     /// ```
     /// use shuffledp_randomizers::{GaussianVector, Randomizer, Simulated};
@@ -104,7 +112,8 @@ impl GaussianNoise {
         })
     }
 
-    /// A noisy level as it is sent. Beyond ±2³¹, which is 3e4 standard deviations, it would stay there: the guarantee is the same.
+    /// A noisy level as it is sent. Beyond ±2³¹, which is 3e4 standard deviations, it would stay there: the
+    /// guarantee is the same.
     fn sent(noisy: i64) -> [u8; WIDTH] {
         let end = if noisy < 0 { i32::MIN } else { i32::MAX };
         i32::try_from(noisy).unwrap_or(end).to_le_bytes()
@@ -169,7 +178,8 @@ impl Ball for GaussianNoise {
         Ok(())
     }
 
-    /// √m times one normal number is a sum of m, rounded to the grid that the levels are on: on one that is √m times as coarse, the sum of the levels would show between its points. Drawn to 2⁻²⁴ of a step.
+    /// √m times one normal number is a sum of m, rounded to the grid that the levels are on: on one that is
+    /// √m times as coarse, the sum of the levels would show between its points. Drawn to 2⁻²⁴ of a step.
     fn settle<R: Random + ?Sized>(&self, reports: u64, random: &mut R, sums: &mut [f64]) {
         const FINE: u32 = 24;
         let root = (reports as f64).sqrt() / (1u64 << FINE) as f64;
@@ -203,7 +213,8 @@ impl Ball for GaussianNoise {
         None
     }
 
-    /// The density at the middle of the cell, against that of the zero vector: it neither vanishes nor overflows in any dimension.
+    /// The density at the middle of the cell, against that of the zero vector: it neither vanishes nor
+    /// overflows in any dimension.
     fn likelihood(&self, value: &[f32], report: &[u8]) -> Option<f64> {
         let middles = self.middles(report).ok()?;
         let apart = |(middle, level): (f64, i64)| (middle - 0.5 * level as f64) * level as f64;
@@ -218,7 +229,8 @@ mod tests {
     use crate::random::{Random, Simulated};
     use crate::randomizer::Randomizer;
 
-    /// Noise has the grid of the levels, and says nothing of where on it they are: sums minus levels are whole, and take every remainder.
+    /// Noise has the grid of the levels, and says nothing of where on it they are: sums minus levels are
+    /// whole, and take every remainder.
     #[test]
     fn settled_noise_is_on_the_grid_of_the_levels() {
         let randomizer = GaussianVector::new(1, 1.0, 10.0).unwrap();

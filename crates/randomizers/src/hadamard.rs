@@ -1,13 +1,16 @@
-//! Hadamard response (Acharya, Sun, Zhang 2019): a position of a Hadamard matrix, E times as likely where the value's row is +1.
+//! Hadamard response (Acharya, Sun, Zhang 2019): a position of a Hadamard matrix, E times as likely where the
+//! value's row is +1.
 //!
-//! K = B·b positions in B blocks of b; the value x lies in block x / ⌈k/B⌉ and has the row (x mod ⌈k/B⌉) + 1 there, +1 at s = b/2 positions.
+//! K = B·b positions in B blocks of b; the value x lies in block x / ⌈k/B⌉ and has the row (x mod ⌈k/B⌉) + 1
+//! there, +1 at s = b/2 positions.
 //!
 //! ```text
 //! P[y in C_x | x] = p = sE/(sE + K − s),   all of C_x alike, all of the rest alike;   u = p/s, v = (1−p)/(K−s)
 //! f̂ = 2/(s(u−v)) · (c(C_x) − c(block)/2)/n = (Σ_y in block row_x(y) c_y)/(s(u−v)n)
 //! ```
 //!
-//! The last form is a Walsh–Hadamard transform of the counts of a block: k log k for all values together. p is rounded down.
+//! The last form is a Walsh–Hadamard transform of the counts of a block: k log k for all values together. p
+//! is rounded down.
 
 use crate::coin::{Coin, below};
 use crate::device::Device;

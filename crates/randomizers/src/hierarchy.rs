@@ -1,6 +1,10 @@
-//! A hierarchical histogram (Hay et al. 2010; in the local model Cormode, Kulkarni, Srivastava 2019): values 0 … 2ʰ − 1 as the leaves of a binary tree, each report about the ancestor at one level, drawn by the device.
+//! A hierarchical histogram (Hay et al. 2010; in the local model Cormode, Kulkarni, Srivastava 2019): values
+//! 0 … 2ʰ − 1 as the leaves of a binary tree, each report about the ancestor at one level, drawn by the
+//! device.
 //!
-//! The shares of the nodes of a level are estimated from the reports about it, by the better of two oracles ([`BestOracle`]). Any range of values is a union of at most two nodes a level, so the share of a range costs a few nodes instead of all its leaves.
+//! The shares of the nodes of a level are estimated from the reports about it, by the better of two oracles
+//! ([`BestOracle`]). Any range of values is a union of at most two nodes a level, so the share of a range
+//! costs a few nodes instead of all its leaves.
 
 use crate::best_oracle::BestOracle;
 use crate::error::Error;

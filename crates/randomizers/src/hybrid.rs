@@ -1,10 +1,13 @@
-//! The hybrid mean mechanism (Wang et al. 2019): the piecewise mechanism or Duchi's bit, by a coin that has nothing to do with the value.
+//! The hybrid mean mechanism (Wang et al. 2019): the piecewise mechanism or Duchi's bit, by a coin that has
+//! nothing to do with the value.
 //!
 //! ```text
 //! ε₀ > 0.61: piecewise with probability 1 − e^{−ε₀/2}, else the bit;  up to 0.61: the bit
 //! ```
 //!
-//! Both are ε₀-LDP and the report says which was used, so the pair is. The accountant has no law of its own for the mixture and is told "any ε₀-LDP randomizer". A report is which of the two, and its report, in four bytes.
+//! Both are ε₀-LDP and the report says which was used, so the pair is. The accountant has no law of its own
+//! for the mixture and is told "any ε₀-LDP randomizer". A report is which of the two, and its report, in four
+//! bytes.
 
 use crate::coin::Coin;
 use crate::device::Device;

@@ -1,6 +1,8 @@
-//! k-ary randomized response: the truth with probability E/(E+k−1), else one of the other k − 1 values, all alike (Kairouz, Bonawitz, Ramage 2016; Warner 1965 for k = 2). E = e^ε₀.
+//! k-ary randomized response: the truth with probability E/(E+k−1), else one of the other k − 1 values, all
+//! alike (Kairouz, Bonawitz, Ramage 2016; Warner 1965 for k = 2). E = e^ε₀.
 //!
-//! A report is the value, in as few bytes as hold k. f̂ = (c/n − q)/(p − q) with p = E/(E+k−1), q = (1−p)/(k−1).
+//! A report is the value, in as few bytes as hold k. f̂ = (c/n − q)/(p − q) with p = E/(E+k−1), q =
+//! (1−p)/(k−1).
 
 use crate::coin::{Coin, below};
 use crate::device::Device;

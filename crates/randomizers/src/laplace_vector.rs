@@ -1,11 +1,15 @@
-//! Laplace noise on vectors of l₁ norm at most r, on a grid: integer levels plus two-sided geometric noise, exactly.
+//! Laplace noise on vectors of l₁ norm at most r, on a grid: integer levels plus two-sided geometric noise,
+//! exactly.
 //!
 //! ```text
 //! K = 2²⁰ levels to the radius;   X_i = x_i K/r, cut towards zero, Σ|X_i| ≤ K in integers;   report  X_i + Z_i,   P[Z = z] ∝ α^|z|,   α = e^{−t/2⁴⁸},   t = ⌊ε₀ 2⁴⁸/(2K)⌋
 //! Var Z = 2α/(1−α)²;     decode  (X + Z) r/K;      E‖decoded − x‖² = d r²/K² Var Z,  about 8 d r²/ε₀²
 //! ```
 //!
-//! Levels of two vectors are at most 2K apart in l₁ ([`crate::levels`]), so no report is more than e^{2Kt/2⁴⁸} ≤ e^ε₀ times as likely for one as for the other: ε₀-LDP without any rounding. The accountant has no law of its own for it and is told "any ε₀-LDP randomizer". The noise has no bias; cutting to the grid moves a coordinate by less than r/2²⁰, always towards zero. Eight bytes a coordinate.
+//! Levels of two vectors are at most 2K apart in l₁ ([`crate::levels`]), so no report is more than
+//! e^{2Kt/2⁴⁸} ≤ e^ε₀ times as likely for one as for the other: ε₀-LDP without any rounding. The accountant
+//! has no law of its own for it and is told "any ε₀-LDP randomizer". The noise has no bias; cutting to the
+//! grid moves a coordinate by less than r/2²⁰, always towards zero. Eight bytes a coordinate.
 
 use crate::device::{Device, dimension};
 use crate::dynamic::Dynamic;

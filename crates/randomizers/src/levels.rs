@@ -4,7 +4,10 @@
 //! level of x_i:   s x_i, cut towards zero;       Σ size(|level|) ≤ most, in integers:  size(l) = l for the l₁ ball, l² for the l₂ ball
 //! ```
 //!
-//! Cutting towards zero makes no coordinate larger, so a vector in the ball has its levels there. One that is outside by what [`crate::Randomizer::check`] lets pass, or whose norm was rounded, is scaled down until its levels are: noise protects levels, and must not be short of a part in a million. Cost: two passes, or some more for a vector that is outside.
+//! Cutting towards zero makes no coordinate larger, so a vector in the ball has its levels there. One that is
+//! outside by what [`crate::Randomizer::check`] lets pass, or whose norm was rounded, is scaled down until
+//! its levels are: noise protects levels, and must not be short of a part in a million. Cost: two passes, or
+//! some more for a vector that is outside.
 
 /// By how much a vector that is outside is first made smaller; twice as much each time, until it is nothing.
 const CUT: f64 = 1e-7;

@@ -1,6 +1,8 @@
 //! What a person's device does to its value, and how the crowd is read back.
 //!
-//! A [`Randomizer`] is both ends of one wire: it checks and randomizes a value into a report of fixed length, and adds reports of a shuffled batch up into an estimate. It also names itself to the accountant ([`Randomizer::mechanism`]), so that the guarantee that is printed is that of the code that runs.
+//! A [`Randomizer`] is both ends of one wire: it checks and randomizes a value into a report of fixed length,
+//! and adds reports of a shuffled batch up into an estimate. It also names itself to the accountant
+//! ([`Randomizer::mechanism`]), so that the guarantee that is printed is that of the code that runs.
 //!
 //! ```
 //! use shuffledp_randomizers::{KaryResponse, Randomizer, Secure};
@@ -17,7 +19,9 @@
 //! # Ok::<(), shuffledp_randomizers::Error>(())
 //! ```
 //!
-//! Probabilities are integers over 2⁶⁴, rounded towards more privacy; only discrete outputs go on the wire, so there are no low bits of floating-point noise to read a value from; randomness comes from the operating system's generator ([`Secure`]), and from a seed only in a [`Simulated`] run.
+//! Probabilities are integers over 2⁶⁴, rounded towards more privacy; only discrete outputs go on the wire,
+//! so there are no low bits of floating-point noise to read a value from; randomness comes from the operating
+//! system's generator ([`Secure`]), and from a seed only in a [`Simulated`] run.
 
 mod best_oracle;
 mod coin;

@@ -1,10 +1,13 @@
-//! Optimized local hashing (Wang et al. 2017): the value is hashed into g = round(E) + 1 buckets by a function drawn anew for each report, and the bucket goes through g-ary randomized response. E = e^ε₀.
+//! Optimized local hashing (Wang et al. 2017): the value is hashed into g = round(E) + 1 buckets by a
+//! function drawn anew for each report, and the bucket goes through g-ary randomized response. E = e^ε₀.
 //!
 //! ```text
 //! P[support x | x] = p = E/(E+g−1),   P[support v | x] = q = 1/g        (v supported: the report's function puts v into the report's bucket)
 //! ```
 //!
-//! A report is the 128-bit key of the function and the bucket. The function is SipHash-1-3 with that key, its 64 bits scaled to g buckets. Given the key a report is g-ary randomized response, so its ε₀ does not rest on the hash; what the *crowd* adds does: the accountant takes the functions for uniformly random ones.
+//! A report is the 128-bit key of the function and the bucket. The function is SipHash-1-3 with that key, its
+//! 64 bits scaled to g buckets. Given the key a report is g-ary randomized response, so its ε₀ does not rest
+//! on the hash; what the *crowd* adds does: the accountant takes the functions for uniformly random ones.
 
 use crate::coin::{Coin, below};
 use crate::device::Device;

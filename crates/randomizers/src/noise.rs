@@ -68,7 +68,8 @@ pub(crate) fn discrete_gaussian<R: Random + ?Sized>(scale: u64, random: &mut R) 
     let square = scale * scale;
     loop {
         let candidate = two_sided(1, unit, random);
-        // (|Y| − s²/t)²/(2s²) over the common denominator 2s²t². Sizes whose square overflows are beyond any that are kept.
+        // (|Y| − s²/t)²/(2s²) over the common denominator 2s²t². Sizes whose square overflows are beyond any
+        // that are kept.
         let apart = (candidate.unsigned_abs().saturating_mul(unit)).abs_diff(square);
         let Some(numerator) = apart.checked_mul(apart) else {
             continue;
@@ -149,7 +150,8 @@ fn quick_whole<R: Random + ?Sized>(first: u64, random: &mut R) -> u64 {
     whole_from(WHOLE.len() as u64, random)
 }
 
-/// ⌊2^bits (k + x)⌋ of a fraction x, kept with probability e^{−x(2k+x)/2}: k + 1 coins of e^{−x(2k+x)/(2k+2)}.
+/// ⌊2^bits (k + x)⌋ of a fraction x, kept with probability e^{−x(2k+x)/2}: k + 1 coins of
+/// e^{−x(2k+x)/(2k+2)}.
 #[inline]
 fn with_fraction<R: Random + ?Sized>(k: u64, bits: u32, random: &mut R) -> Option<u64> {
     let x = random.word();
@@ -158,13 +160,15 @@ fn with_fraction<R: Random + ?Sized>(k: u64, bits: u32, random: &mut R) -> Optio
         .then(|| (k << bits) + (x >> (64 - bits)))
 }
 
-/// Heads with probability e^{−x(2k+x)/(2k+2)}, x a fraction of 2⁶⁴: falling runs of uniform numbers below x (Karney's Algorithm B).
+/// Heads with probability e^{−x(2k+x)/(2k+2)}, x a fraction of 2⁶⁴: falling runs of uniform numbers below x
+/// (Karney's Algorithm B).
 fn fraction_coin<R: Random + ?Sized>(k: u64, x: u64, random: &mut R) -> bool {
     let sides = 2 * k + 2;
     let (mut last, mut run) = (x, 0u64);
     loop {
         let next = random.word();
-        // Below the last one, and then one of: certain with 2k of 2k+2, with probability x for one side, never for the other.
+        // Below the last one, and then one of: certain with 2k of 2k+2, with probability x for one side,
+        // never for the other.
         if next >= last {
             break;
         }

@@ -1,4 +1,5 @@
-//! The piecewise mean mechanism (Wang et al. 2019) on a grid: a cell out of M, mostly from a window of w cells that moves with the value. h = e^{ε₀/2}.
+//! The piecewise mean mechanism (Wang et al. 2019) on a grid: a cell out of M, mostly from a window of w
+//! cells that moves with the value. h = e^{ε₀/2}.
 //!
 //! ```text
 //! w = ⌈M/(h+1)⌉,   the window [s, s+w) with s = xS, S = M − w, rounded without bias
@@ -111,7 +112,8 @@ impl Noise for Cells {
         Ok(self.decoded(wire::get(report, CELLS)?))
     }
 
-    /// That of the continuous mechanism on [−1, 1], t²/(h−1) + (h+3)/(3(h−1)²) at t = 2x − 1, a quarter of it on [0, 1].
+    /// That of the continuous mechanism on [−1, 1], t²/(h−1) + (h+3)/(3(h−1)²) at t = 2x − 1, a quarter of it
+    /// on [0, 1].
     fn variance(&self, value: f64) -> f64 {
         let h = (CELLS - self.width) as f64 / self.width as f64;
         let t = 2.0 * value - 1.0;

@@ -1,13 +1,16 @@
-//! Prefixes of a text: what heavy hitters are found by (TreeHist, Bassily, Nissim, Stemmer, Thakurta 2017; PEM, Wang, Li, Jha 2018).
+//! Prefixes of a text: what heavy hitters are found by (TreeHist, Bassily, Nissim, Stemmer, Thakurta 2017;
+//! PEM, Wang, Li, Jha 2018).
 //!
-//! A value is up to L bytes, none of them 0, filled up with zeros. Each report is about one of L + 1 questions, drawn by the device:
+//! A value is up to L bytes, none of them 0, filled up with zeros. Each report is about one of L + 1
+//! questions, drawn by the device:
 //!
 //! | question | answered by |
 //! |---|---|
 //! | the first j bytes, j = 1 … L | Hadamard response of a public hash of them into 2¹⁶ buckets: the shares of all buckets at once, for any number of candidates |
 //! | the whole | local hashing ([`LocalHashing`]) of a public 32-bit hash, with a function of the report's own: asked about a few candidates, without collisions |
 //!
-//! Public hashes are SipHash-1-3, with the question as key. They cost no privacy: they are computed from the value before it is randomized.
+//! Public hashes are SipHash-1-3, with the question as key. They cost no privacy: they are computed from the
+//! value before it is randomized.
 
 use crate::error::Error;
 use crate::estimate::{Counts, Estimate, share_slope, share_variance, towards_the_middle};
@@ -99,7 +102,8 @@ impl Prefixes {
         })
     }
 
-    /// The share of a prefix among those who were asked about prefixes of its length, and of whatever else hashes to the same bucket.
+    /// The share of a prefix among those who were asked about prefixes of its length, and of whatever else
+    /// hashes to the same bucket.
     pub fn prefix_share(&self, levels: &[Level], prefix: &[u8]) -> Option<Estimate> {
         let level = levels.get(prefix.len().checked_sub(1)?)?;
         level
@@ -108,7 +112,8 @@ impl Prefixes {
             .copied()
     }
 
-    /// The share of a value among those who were asked about the whole, and how many they were; none if nobody was.
+    /// The share of a value among those who were asked about the whole, and how many they were; none if
+    /// nobody was.
     pub fn whole_share(&self, tally: &PrefixTally, value: &[u8]) -> Option<(Estimate, u64)> {
         let category = self.category(value);
         let reports = tally.whole.chunks_exact(self.whole.report_length());

@@ -1,4 +1,5 @@
-//! PrivUnit (Bhowmick et al. 2018; compressed as by Feldman and Talwar 2021): a direction, by its seed, E times as likely where it points the value's way. 16 bytes at any dimension.
+//! PrivUnit (Bhowmick et al. 2018; compressed as by Feldman and Talwar 2021): a direction, by its seed, E
+//! times as likely where it points the value's way. 16 bytes at any dimension.
 //!
 //! ```text
 //! cap {v: ⟨v, u⟩ ≥ g}, u = ±x/‖x‖ (+ with probability 1/2 + ‖x‖/(2r));   seeds are drawn until one is kept: always in the cap, with probability 1/E outside it
@@ -6,7 +7,9 @@
 //! decode  (r/m) V,   m = t (p/q − (1−p)/(1−q));     g is chosen to make m largest;      E‖decoded‖² = r²/m²
 //! ```
 //!
-//! The chance of keeping a seed outside the cap is rounded up. A cap has the same share of the 2¹²⁸ seeds for every value, but for what cannot be computed. The accountant has no law of its own for it and is told "any ε₀-LDP randomizer". A device tries 1/(q + (1−q)/E) seeds on average.
+//! The chance of keeping a seed outside the cap is rounded up. A cap has the same share of the 2¹²⁸ seeds for
+//! every value, but for what cannot be computed. The accountant has no law of its own for it and is told "any
+//! ε₀-LDP randomizer". A device tries 1/(q + (1−q)/E) seeds on average.
 
 use crate::coin::{Coin, round_up};
 use crate::device::{Device, dimension};
@@ -61,7 +64,8 @@ impl Cap {
 }
 
 impl PrivUnit {
-    /// Vectors of `dimension` coordinates, at least 2, and norm at most `radius`; ε₀ up to 16, beyond which a device would try too many seeds.
+    /// Vectors of `dimension` coordinates, at least 2, and norm at most `radius`; ε₀ up to 16, beyond which a
+    /// device would try too many seeds.
     pub fn new(dimension: usize, radius: f64, epsilon0: f64) -> Result<Self, Error> {
         let shape = Shape::new(dimension, radius)?;
         if dimension < 2 || !(1e-6..=16.0).contains(&epsilon0) {

@@ -1,6 +1,8 @@
 //! One of several questions, drawn by the device: each report is about one of them, and says which.
 //!
-//! Which question is asked has nothing to do with the value, and every answer is ε₀-LDP; so is the report. The accountant has no law of its own for the mixture and is told "any ε₀-LDP randomizer". A report is the question in one byte and its answer, filled up with zeros to the longest.
+//! Which question is asked has nothing to do with the value, and every answer is ε₀-LDP; so is the report.
+//! The accountant has no law of its own for the mixture and is told "any ε₀-LDP randomizer". A report is the
+//! question in one byte and its answer, filled up with zeros to the longest.
 
 use crate::coin::below;
 use crate::error::Error;

@@ -5,7 +5,8 @@
 //! decode  aC sign H_·j, the first d entries;      E‖decoded‖² = d a² C²
 //! ```
 //!
-//! Signs are added up by j, and one transform of the sums reads the mean back. At opposite corners ±a e_i it is binary randomized response, and the accountant is told so. A report is 2j + bit.
+//! Signs are added up by j, and one transform of the sums reads the mean back. At opposite corners ±a e_i it
+//! is binary randomized response, and the accountant is told so. A report is 2j + bit.
 
 use crate::device::{Device, dimension};
 use crate::dynamic::Dynamic;

@@ -1,11 +1,14 @@
-//! R_2 (Duchi, Jordan, Wainwright 2018; the sign mechanism of LDP-SGD): vectors of l₂ norm at most r; a random direction, by its seed, and one bit. 17 bytes at any dimension.
+//! R_2 (Duchi, Jordan, Wainwright 2018; the sign mechanism of LDP-SGD): vectors of l₂ norm at most r; a
+//! random direction, by its seed, and one bit. 17 bytes at any dimension.
 //!
 //! ```text
 //! u = ±x/‖x‖, + with probability 1/2 + ‖x‖/(2r);   V uniform on the sphere;   s = sign⟨V, u⟩, kept with probability E/(E+1)
 //! decode  s B V,   B = r C √π Γ((d+1)/2)/Γ(d/2),  C = (E+1)/(E−1);       E‖decoded‖² = B²
 //! ```
 //!
-//! V does not depend on the value, and given V the bit is protected by binary randomized response: at opposite vectors it *is* that, and the accountant is told so. Privacy rests on the coin alone, not on the generator of V.
+//! V does not depend on the value, and given V the bit is protected by binary randomized response: at
+//! opposite vectors it *is* that, and the accountant is told so. Privacy rests on the coin alone, not on the
+//! generator of V.
 
 use crate::coin::{Coin, round_up};
 use crate::device::{Device, dimension};

@@ -1,11 +1,13 @@
-//! R_inf (Girgis et al. 2021; Duchi, Jordan, Wainwright 2018): vectors with coordinates in [−a, a]; one coordinate, one bit.
+//! R_inf (Girgis et al. 2021; Duchi, Jordan, Wainwright 2018): vectors with coordinates in [−a, a]; one
+//! coordinate, one bit.
 //!
 //! ```text
 //! j uniform among d;   sign + with probability 1/2 + x_j/(2aC),  C = (E+1)/(E−1);      decode  d a C sign at j
 //! E‖decoded‖² = d² a² C²
 //! ```
 //!
-//! The coordinate is rounded to a bit without bias and the bit goes through binary randomized response: at opposite corners of the cube it *is* that, and the accountant is told so. A report is 2j + bit.
+//! The coordinate is rounded to a bit without bias and the bit goes through binary randomized response: at
+//! opposite corners of the cube it *is* that, and the accountant is told so. A report is 2j + bit.
 
 use crate::device::{Device, dimension};
 use crate::dynamic::Dynamic;

@@ -1,4 +1,5 @@
-//! Where randomness comes from: ChaCha20 keyed by the operating system, or, in a simulation that says so, by a seed.
+//! Where randomness comes from: ChaCha20 keyed by the operating system, or, in a simulation that says so, by
+//! a seed.
 //!
 //! The trait is sealed: a device cannot be handed a generator that does not protect it.
 

@@ -14,7 +14,8 @@ pub trait Randomizer {
     /// What is read back.
     type Estimate;
 
-    /// What the accountant prices. The code may be a little more private (probabilities are rounded that way), never less.
+    /// What the accountant prices. The code may be a little more private (probabilities are rounded that
+    /// way), never less.
     fn mechanism(&self) -> &Mechanism;
 
     /// Bytes of a report, the same for every value.
@@ -45,11 +46,17 @@ pub trait Randomizer {
     /// Adds a report to a batch; a malformed one is refused and changes nothing.
     fn add(&self, report: &[u8], tally: &mut Self::Tally) -> Result<(), Error>;
 
-    /// Adds what a report of a value that has been checked stands for to a batch, in one go, but for what [`Randomizer::settle`] makes up for.
+    /// Adds what a report of a value that has been checked stands for to a batch, in one go, but for what
+    /// [`Randomizer::settle`] makes up for.
     ///
-    /// A batch of contributions that has been settled has the law of a batch of reports, each drawn ([`Randomizer::draw`]) and added ([`Randomizer::add`]). Most randomizers draw the report here, with the same randomness, and leave nothing to settle; one that adds noise may add the value alone, and the noise of the whole sum when it is settled.
+    /// A batch of contributions that has been settled has the law of a batch of reports, each drawn
+    /// ([`Randomizer::draw`]) and added ([`Randomizer::add`]). Most randomizers draw the report here, with
+    /// the same randomness, and leave nothing to settle; one that adds noise may add the value alone, and the
+    /// noise of the whole sum when it is settled.
     ///
-    /// For simulations that skip wire and shuffler, where a report is dear to draw or to read back: a batch that has not been settled protects nobody. A batch added up this way is the same whatever its order, so its law is that of a shuffled one.
+    /// For simulations that skip wire and shuffler, where a report is dear to draw or to read back: a batch
+    /// that has not been settled protects nobody. A batch added up this way is the same whatever its order,
+    /// so its law is that of a shuffled one.
     fn contribute<R: Random + ?Sized>(
         &self,
         value: &Self::Value,
@@ -61,7 +68,8 @@ pub trait Randomizer {
         self.add(&report, tally)
     }
 
-    /// Adds to a batch what its contributions left out since it was last settled; reports are not touched. Batches may be merged before or after.
+    /// Adds to a batch what its contributions left out since it was last settled; reports are not touched.
+    /// Batches may be merged before or after.
     ///
     /// ```
     /// use shuffledp_randomizers::{GaussianVector, Randomizer, Simulated};
@@ -81,7 +89,8 @@ pub trait Randomizer {
     /// What the batch says, without bias.
     fn estimate(&self, tally: &Self::Tally) -> Self::Estimate;
 
-    /// The variance of the estimate from one report of this value: that of n reports is the mean of these over n.
+    /// The variance of the estimate from one report of this value: that of n reports is the mean of these
+    /// over n.
     fn variance(&self, value: &Self::Value) -> f64;
 
     /// The most by which one report can move the estimate of a single report.
@@ -90,7 +99,8 @@ pub trait Randomizer {
     /// The probability of a report of a value; none where a report is too large a thing to list.
     fn probability(&self, value: &Self::Value, report: &[u8]) -> Option<f64>;
 
-    /// The same up to a factor that all values share: what is needed to tell values apart by a report. None for a malformed one.
+    /// The same up to a factor that all values share: what is needed to tell values apart by a report. None
+    /// for a malformed one.
     fn likelihood(&self, value: &Self::Value, report: &[u8]) -> Option<f64> {
         self.probability(value, report)
     }

@@ -1,6 +1,7 @@
 //! One linear measurement of a vector, and one bit: what R_inf and R_1 share.
 //!
-//! A measurement lies in [−a, a]; it is rounded to a bit without bias, and the bit goes through binary randomized response. A report is 2j + bit of the j-th measurement.
+//! A measurement lies in [−a, a]; it is rounded to a bit without bias, and the bit goes through binary
+//! randomized response. A report is 2j + bit of the j-th measurement.
 
 use crate::coin::{Coin, below, round_up};
 use crate::domain;

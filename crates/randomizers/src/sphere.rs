@@ -1,18 +1,22 @@
-//! Directions from seeds: 16 bytes stand for a point of the unit sphere of any dimension, the same on the device and at the analyzer.
+//! Directions from seeds: 16 bytes stand for a point of the unit sphere of any dimension, the same on the
+//! device and at the analyzer.
 //!
 //! ```text
 //! ChaCha20 with the key seed ‖ 0¹²⁸, 32-bit words w₁, w₂, …      vᵢ = √2 erf⁻¹((2⌊wᵢ/2⁸⌋ + 1)/2²⁴ − 1)      v/‖v‖
 //! ```
 //!
-//! One word for each coordinate, so that rounding cannot put the two ends out of step. Normal numbers of 24 bits: none beyond 5.4, and a variance of 1 to 2e-7.
+//! One word for each coordinate, so that rounding cannot put the two ends out of step. Normal numbers of 24
+//! bits: none beyond 5.4, and a variance of 1 to 2e-7.
 //!
-//! Where no guarantee rests on the direction, only the last digits of an estimate, a quicker one will do ([`quick_direction`]):
+//! Where no guarantee rests on the direction, only the last digits of an estimate, a quicker one will do
+//! ([`quick_direction`]):
 //!
 //! ```text
 //! ChaCha8 with the same key, i = ⌊w/2²⁰⌋:     vᵢ = qᵢ + (qᵢ₊₁ − qᵢ)(w mod 2²⁰)/2²⁰,    qᵢ the i-th of 4096-quantiles of the normal law, q₀ = −q₄₀₉₆ = −3.96487396
 //! ```
 //!
-//! The outermost two are such that the variance is 1; E|v| is then right to 5e-6, which is how far an estimate in one direction can be off against another, relatively.
+//! The outermost two are such that the variance is 1; E|v| is then right to 5e-6, which is how far an
+//! estimate in one direction can be off against another, relatively.
 
 use crate::error::Error;
 use crate::wire;
@@ -89,7 +93,8 @@ pub(crate) fn quick_direction(seed: &[u8; SEED], point: &mut [f32]) {
             }
         }
     }
-    // The middle of the law is the beginning of a cell; all of a point there has a chance of 2⁻³² a coordinate.
+    // The middle of the law is the beginning of a cell; all of a point there has a chance of 2⁻³² a
+    // coordinate.
     let square: f64 = squares.iter().sum();
     let scale = if square > 0.0 {
         1.0 / square.sqrt()
@@ -115,7 +120,8 @@ pub(crate) fn norm(value: &[f32]) -> f64 {
     inner(value, value).sqrt()
 }
 
-/// The probability of keeping the sign of a value of this norm, so that what is sent has the value for its mean.
+/// The probability of keeping the sign of a value of this norm, so that what is sent has the value for its
+/// mean.
 pub(crate) fn upright(norm: f64, radius: f64) -> f64 {
     (0.5 + 0.5 * norm / radius).min(1.0)
 }

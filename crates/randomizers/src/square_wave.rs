@@ -1,5 +1,5 @@
-//! The square wave mechanism (Li et al. 2020) on a grid: a cell out of N, mostly from a wave of 2h + 1 cells around the
-//! value.
+//! The square wave mechanism (Li et al. 2020) on a grid: a cell out of N, mostly from a wave of 2h + 1 cells
+//! around the value.
 //!
 //! ```text
 //! M = 1024 levels, j = xM rounded without bias;   cells 0, …, M + 2h;   wave j, …, j + 2h

@@ -1,4 +1,5 @@
-//! Subset selection (Ye, Barg 2018): a set of w of the k values, E times as likely if it contains the truth. E = e^ε₀, w = max(1, round(k/(E+1))).
+//! Subset selection (Ye, Barg 2018): a set of w of the k values, E times as likely if it contains the truth.
+//! E = e^ε₀, w = max(1, round(k/(E+1))).
 //!
 //! ```text
 //! P[contains x | x] = p = wE/(wE + k − w)          then w−1 of the others, all sets alike; else w of the others
@@ -98,7 +99,8 @@ impl Support for Subset {
                 wire::put(member, place);
             }
         };
-        // Going through the others once, each is taken with the chance that leaves all sets alike (Fan, Muller, Rezucha 1962).
+        // Going through the others once, each is taken with the chance that leaves all sets alike (Fan,
+        // Muller, Rezucha 1962).
         let mut left = self.categories - 1;
         for category in 0..self.categories {
             if category == value {

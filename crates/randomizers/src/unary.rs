@@ -1,11 +1,13 @@
-//! Unary encodings: k bits of which the value's is 1, each randomized by itself (Erlingsson, Pihur, Korolova 2014; Wang et al. 2017). E = e^ε₀.
+//! Unary encodings: k bits of which the value's is 1, each randomized by itself (Erlingsson, Pihur, Korolova
+//! 2014; Wang et al. 2017). E = e^ε₀.
 //!
 //! | | a 1 stays 1 with p | a 0 becomes 1 with q |
 //! |---|---|---|
 //! | symmetric (basic one-time RAPPOR) | h/(h+1), h = e^{ε₀/2} | 1 − p |
 //! | optimized | 1/2 | 1/(E+1) |
 //!
-//! ε₀ = ln p(1−q)/((1−p)q): a smaller p and a larger q are more private, and so they are rounded. A report is k bits, in whole bytes; bits beyond k are 0.
+//! ε₀ = ln p(1−q)/((1−p)q): a smaller p and a larger q are more private, and so they are rounded. A report is
+//! k bits, in whole bytes; bits beyond k are 0.
 
 use crate::coin::Coin;
 use crate::device::Device;

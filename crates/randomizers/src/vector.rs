@@ -1,4 +1,5 @@
-//! Means of vectors, from reports that each stand for a vector: of one length, or with noise on every coordinate.
+//! Means of vectors, from reports that each stand for a vector: of one length, or with noise on every
+//! coordinate.
 //!
 //! What differs from randomizer to randomizer is how a report is drawn and what it stands for ([`Ball`]).
 
@@ -94,7 +95,8 @@ pub trait Ball {
         sums.iter().map(|sum| length * sum).collect()
     }
 
-    /// The expected square of the distance of a decoded report to the vector: where all have one length, what the vector leaves of its square.
+    /// The expected square of the distance of a decoded report to the vector: where all have one length, what
+    /// the vector leaves of its square.
     fn variance(&self, value: &[f32]) -> f64 {
         let square: f64 = value.iter().map(|x| f64::from(*x).powi(2)).sum();
         self.length().powi(2) - square
@@ -119,7 +121,8 @@ pub trait Ball {
 pub struct Vectors<B>(pub(crate) B);
 
 impl<B: Ball> Vectors<B> {
-    /// The length of one decoded report, or of the noise on one: its square over n is the variance of a mean of n, or a little more.
+    /// The length of one decoded report, or of the noise on one: its square over n is the variance of a mean
+    /// of n, or a little more.
     pub fn scale(&self) -> f64 {
         self.0.length()
     }
@@ -230,7 +233,9 @@ impl Shape {
         Ok(Self { dimension, radius })
     }
 
-    /// A vector of this dimension whose norm is within the radius but for rounding. What is a little outside is not moved here: a coin that protects does not depend on it, and where noise does, levels are brought inside ([`crate::levels`]).
+    /// A vector of this dimension whose norm is within the radius but for rounding. What is a little outside
+    /// is not moved here: a coin that protects does not depend on it, and where noise does, levels are
+    /// brought inside ([`crate::levels`]).
     fn holds(self, value: &[f32], norm: f64) -> Result<(), Error> {
         if value.len() != self.dimension {
             return Err(Error::Value {
@@ -249,7 +254,8 @@ impl Shape {
     }
 }
 
-/// In place: every entry becomes the sum of all with the signs of its row of the Walsh–Hadamard matrix; the length is a power of two.
+/// In place: every entry becomes the sum of all with the signs of its row of the Walsh–Hadamard matrix; the
+/// length is a power of two.
 pub(crate) fn transform(values: &mut [f64]) {
     let mut width = 1;
     while width < values.len() {

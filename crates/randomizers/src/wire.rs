@@ -1,4 +1,5 @@
-//! Numbers on the wire: little-endian, as many bytes as the largest of them needs, so that every report of a randomizer is equally long.
+//! Numbers on the wire: little-endian, as many bytes as the largest of them needs, so that every report of a
+//! randomizer is equally long.
 
 use crate::error::Error;
 

@@ -1,4 +1,5 @@
-//! What every randomizer must pass: its own law by enumeration, its draws against that law, its estimates against their formulas, its wire, and the accountant's view of the same law.
+//! What every randomizer must pass: its own law by enumeration, its draws against that law, its estimates
+//! against their formulas, its wire, and the accountant's view of the same law.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -102,7 +103,8 @@ fn draws_fit<R: Randomizer>(randomizer: &R, value: &R::Value, seed: u64) {
     );
 }
 
-/// Shares of a mixed population: every category within five standard errors, and the spread over batches what the formula says.
+/// Shares of a mixed population: every category within five standard errors, and the spread over batches what
+/// the formula says.
 fn shares_are_unbiased<R>(randomizer: &R, categories: u64, seed: u64)
 where
     R: Randomizer<Value = u64, Tally = Counts, Estimate = Vec<Estimate>>,
@@ -624,7 +626,8 @@ fn hybrid() {
     golden(&randomizer, &[&0.0, &0.5], "01ffec10 011a5cab");
 }
 
-/// Means of fixed vectors, coordinate by coordinate within five standard errors, and the mean square within 1 % of the formula.
+/// Means of fixed vectors, coordinate by coordinate within five standard errors, and the mean square within 1
+/// % of the formula.
 fn vectors_are_unbiased<R>(randomizer: &R, values: &[&[f32]], draws: usize, seed: u64)
 where
     R: Randomizer<Value = [f32], Tally = VectorSum, Estimate = VectorEstimate>,
@@ -695,7 +698,8 @@ fn contributing_is_sending_and_adding() {
     contributions_are_reports(&LaplaceVector::new(3, 1.0, 1.0).unwrap(), &values);
 }
 
-/// The largest distance between the distribution functions of two samples of one size, over what one pair of samples in a million exceeds: above one, they are told apart.
+/// The largest distance between the distribution functions of two samples of one size, over what one pair of
+/// samples in a million exceeds: above one, they are told apart.
 fn apart(one: &mut [f64], other: &mut [f64]) -> f64 {
     one.sort_by(f64::total_cmp);
     other.sort_by(f64::total_cmp);
@@ -714,7 +718,8 @@ fn apart(one: &mut [f64], other: &mut [f64]) -> f64 {
     largest as f64 / n / limit
 }
 
-/// How far the sums of a settled batch and of a batch of reports are from the truth, coordinate by coordinate, over many small batches.
+/// How far the sums of a settled batch and of a batch of reports are from the truth, coordinate by
+/// coordinate, over many small batches.
 fn settled_and_sent(batches: usize) -> [Vec<f64>; 2] {
     let randomizer = GaussianVector::new(3, 2.0, 1.5).unwrap();
     let values: [&[f32]; 4] = [
@@ -808,7 +813,8 @@ fn batches_are_settled_once_however_they_are_put_together() {
     assert!((ratio - 1.0).abs() < 0.22, "{ratio}");
 }
 
-/// Draws of every coordinate, in cells, against the distribution function of its noise on integers: `cdf(level, z)` is the probability of less than z.
+/// Draws of every coordinate, in cells, against the distribution function of its noise on integers:
+/// `cdf(level, z)` is the probability of less than z.
 fn coordinates_fit<R: Randomizer<Value = [f32]>>(
     randomizer: &R,
     value: &[f32],
@@ -867,7 +873,8 @@ fn gaussian_vector() {
         assert!((randomizer.scale().powi(2) / (5.0 * sigma * sigma) - 1.0).abs() < 1e-9);
         assert!(randomizer.influence().is_infinite());
     }
-    // Differences of the normal law, at a radius that is no power of two; 2^16 cells to a deviation, a tenth of that in one.
+    // Differences of the normal law, at a radius that is no power of two; 2^16 cells to a deviation, a tenth
+    // of that in one.
     let randomizer = GaussianVector::new(3, 3.0, 0.7).unwrap();
     let value: [f32; 3] = [1.1, -2.7, 0.0];
     let levels = value.map(|x| (f64::from(x) / (0.7 * 3.0 / 65536.0)) as i64);

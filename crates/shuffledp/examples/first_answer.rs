@@ -10,8 +10,8 @@ fn main() -> Result<(), Error> {
     // The account knows every bound that applies; it answers for a delta, or for an epsilon.
     let answer = account(&round)?.epsilon(1e-8)?;
 
-    // The upper bound is the guarantee. The lower bound is attained by some randomizer of this class. Printed, both
-    // are rounded to the safe side, and the change that they are about is named.
+    // The upper bound is the guarantee. The lower bound is attained by some randomizer of this class.
+    // Printed, both are rounded to the safe side, and the change that they are about is named.
     println!("epsilon at delta = 1e-8 is {answer}");
     assert_eq!(answer.upper().to_string(), "0.0450730");
     assert_eq!(answer.lower().to_string(), "0.0446535");

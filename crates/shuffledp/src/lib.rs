@@ -1,4 +1,5 @@
-//! The shuffle model of differential privacy: people randomize their own data, a shuffler forgets who sent what, an analyzer learns only the crowd.
+//! The shuffle model of differential privacy: people randomize their own data, a shuffler forgets who sent
+//! what, an analyzer learns only the crowd.
 //!
 //! This is the crate to add to a program; it re-exports the parts and has nothing of its own.
 //!
@@ -11,8 +12,8 @@
 //! # Ok::<(), shuffledp::Error>(())
 //! ```
 //!
-//! The feature `learning` (on by default) adds private training, and with it ndarray, flate2 and sha2. Without it
-//! (`default-features = false`) there are the accountant, the randomizers and the protocol.
+//! The feature `learning` (on by default) adds private training, and with it ndarray, flate2 and sha2.
+//! Without it (`default-features = false`) there are the accountant, the randomizers and the protocol.
 
 pub use shuffledp_accounting::*;
 #[cfg(feature = "learning")]

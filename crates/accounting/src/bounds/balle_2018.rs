@@ -1,10 +1,12 @@
-//! Amplification by subsampling a finished guarantee: Ullman 2017; Balle, Barthe, Gaboardi, *Privacy amplification by subsampling* (NeurIPS 2018), Theorem 9.
+//! Amplification by subsampling a finished guarantee: Ullman 2017; Balle, Barthe, Gaboardi, *Privacy
+//! amplification by subsampling* (NeurIPS 2018), Theorem 9.
 //!
 //! ```text
 //! m of n without replacement, γ = m/n:   ε′ = ln(1 + γ(e^ε − 1)),   δ′ = γδ
 //! ```
 //!
-//! Side: upper. Standing: proved. For comparison: the exact atoms of a sampled shuffle are up to nine times tighter.
+//! Side: upper. Standing: proved. For comparison: the exact atoms of a sampled shuffle are up to nine times
+//! tighter.
 
 /// ε′ after sampling a fraction `rate`.
 ///

@@ -1,6 +1,7 @@
 //! Balle, Bell, Gascón, Nissim, *The privacy blanket of the shuffle model* (CRYPTO 2019): two closed forms.
 //!
-//! With the blanket's mass g, L = (U₀ − aU₁)/ω the privacy amplification variable under the blanket ω, A = a − 1 = −E L:
+//! With the blanket's mass g, L = (U₀ − aU₁)/ω the privacy amplification variable under the blanket ω, A = a
+//! − 1 = −E L:
 //!
 //! ```text
 //! Hoeffding   δ ≤ (1/gn) (b²/4A) (1 − g + g e^{−2A²/b²})ⁿ                                     b the range of L

@@ -1,4 +1,5 @@
-//! Dwork, Rothblum, Vadhan, *Boosting and differential privacy* (FOCS 2010), with basic composition: what textbooks compose by.
+//! Dwork, Rothblum, Vadhan, *Boosting and differential privacy* (FOCS 2010), with basic composition: what
+//! textbooks compose by.
 //!
 //! ```text
 //! basic      ε_g = Tε,                                        δ_g = Tδ

@@ -7,7 +7,8 @@
 //! Corollary 2   "approximately" ε(λ) = 2Eλ/(n−1)                                                                                upper, asymptotic
 //! ```
 //!
-//! Theorem 2 and Corollary 2 are central limit heuristics without an error term, and false as bounds: at n = 1e4, ε₀ = 4, λ = 64 the corollary says 0.699 where shuffled randomized response has 1.119.
+//! Theorem 2 and Corollary 2 are central limit heuristics without an error term, and false as bounds: at n =
+//! 1e4, ε₀ = 4, λ = 64 the corollary says 0.699 where shuffled randomized response has 1.119.
 
 use crate::atoms::Atoms;
 use crate::error::Error;

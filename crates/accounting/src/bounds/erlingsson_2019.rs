@@ -1,4 +1,5 @@
-//! Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta, *Amplification by shuffling* (SODA 2019): the first bound.
+//! Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta, *Amplification by shuffling* (SODA 2019): the
+//! first bound.
 //!
 //! ```text
 //! ε = 12 ε₀ √(ln(1/δ)/n)        for ε₀ ≤ 1/2, n ≥ 1000, δ ≤ 1/100

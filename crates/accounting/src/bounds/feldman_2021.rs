@@ -39,7 +39,8 @@ pub fn epsilon_approximate(
     delta0: f64,
     delta: f64,
 ) -> Result<f64, Unmet> {
-    // The share of the clones shrinks until the whole fits: ε grows, so the fixed point is approached from below, and halving always ends.
+    // The share of the clones shrinks until the whole fits: ε grows, so the fixed point is approached from
+    // below, and halving always ends.
     let mut share = delta;
     for _ in 0..200 {
         let epsilon = epsilon(users, epsilon0, share)?;

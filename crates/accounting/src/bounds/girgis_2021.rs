@@ -1,4 +1,6 @@
-//! Girgis, Data, Diggavi, Suresh, Kairouz, *On the Rényi differential privacy of the shuffle model* (CCS 2021), and Girgis, Data, Diggavi, *Rényi differential privacy of the subsampled shuffle model in distributed learning* (NeurIPS 2021).
+//! Girgis, Data, Diggavi, Suresh, Kairouz, *On the Rényi differential privacy of the shuffle model* (CCS
+//! 2021), and Girgis, Data, Diggavi, *Rényi differential privacy of the subsampled shuffle model in
+//! distributed learning* (NeurIPS 2021).
 //!
 //! ```text
 //! CCS upper        ε(λ) = 1/(λ−1) ln( e^{λ²(E−1)²/n̄} + e^{ε₀λ − (n−1)/(8E)} ),   n̄ = ⌊(n−1)/(2E)⌋ + 1
@@ -9,9 +11,11 @@
 //! Theorem 2 lower  ε(λ) = 1/(λ−1) ln E(1 + γ (E²−1)/(kE) (m − k/(E+1)))^λ,   m ~ Bin(k, 1/(E+1))
 //! ```
 //!
-//! Theorem 2 is printed as the binomial expansion of that expectation; it is exact for binary randomized response with all others at one value, and is evaluated here as the moment of that pair.
+//! Theorem 2 is printed as the binomial expansion of that expectation; it is exact for binary randomized
+//! response with all others at one value, and is evaluated here as the moment of that pair.
 //!
-//! Standing: proved. Any discrete ε₀-LDP randomizer (upper), integer λ ≥ 2; the lower bounds are attained by binary randomized response.
+//! Standing: proved. Any discrete ε₀-LDP randomizer (upper), integer λ ≥ 2; the lower bounds are attained by
+//! binary randomized response.
 
 use super::{ln_1p_exp, ln_choose, ln_sum_exp};
 use crate::atoms::Atoms;
@@ -104,7 +108,8 @@ pub fn sampled_upper(users: u64, sample: u64, epsilon0: f64) -> RdpCurve {
 
 /// NeurIPS 2021 Theorem 2: `sample` of `users`. Real orders.
 pub fn sampled_lower(users: u64, sample: u64, epsilon0: LocalEpsilon) -> Result<RdpCurve, Error> {
-    // The others all hold user 1's first value; the ratio is against that dataset, whose likelihood is constant.
+    // The others all hold user 1's first value; the ratio is against that dataset, whose likelihood is
+    // constant.
     let profile = Profile::sampled(Atoms::kary_first(Categories::TWO, epsilon0)?, users, sample);
     Ok(profile.rdp(Direction::Reverse))
 }

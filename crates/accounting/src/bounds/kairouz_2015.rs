@@ -1,10 +1,12 @@
-//! Kairouz, Oh, Viswanath, *The composition theorem for differential privacy* (ICML 2015): the best that T guarantees (ε, δ) can give.
+//! Kairouz, Oh, Viswanath, *The composition theorem for differential privacy* (ICML 2015): the best that T
+//! guarantees (ε, δ) can give.
 //!
 //! ```text
 //! T rounds of (ε, δ):   1 − (1−δ)^T (1−δ̃(ε_g))        δ̃(ε_g) = P[Bin(T,q) ≥ t] − e^{ε_g} P[Bin(T,1−q) ≥ t],  q = E/(E+1),  t the first l with (2l − T)ε > ε_g
 //! ```
 //!
-//! δ̃ is the hockey-stick divergence of T binary randomized responses, exact and with no approximation. Optimal for pure guarantees; for approximate ones optimal among what (ε, δ) alone can say.
+//! δ̃ is the hockey-stick divergence of T binary randomized responses, exact and with no approximation.
+//! Optimal for pure guarantees; for approximate ones optimal among what (ε, δ) alone can say.
 //!
 //! Side: upper. Standing: proved.
 

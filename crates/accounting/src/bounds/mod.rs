@@ -1,7 +1,8 @@
 //! What has been published: one module for each source, with its domain checked.
 //!
-//! Functions take plain numbers and give plain numbers, because side and standing belong to the theorem and are said in the module's first lines; [`crate::compare`] attaches them. E = e^ε₀ throughout. A theorem outside its domain is an
-//! [`Unmet`] condition, never a number. `docs/bounds.md` lists them all.
+//! Functions take plain numbers and give plain numbers, because side and standing belong to the theorem and
+//! are said in the module's first lines; [`crate::compare`] attaches them. E = e^ε₀ throughout. A theorem
+//! outside its domain is an [`Unmet`] condition, never a number. `docs/bounds.md` lists them all.
 
 pub mod balle_2018;
 pub mod balle_2019;

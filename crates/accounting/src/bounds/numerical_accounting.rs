@@ -1,4 +1,5 @@
-//! *Numerical accounting in the shuffle model of differential privacy*: adversaries of k-ary randomized response.
+//! *Numerical accounting in the shuffle model of differential privacy*: adversaries of k-ary randomized
+//! response.
 //!
 //! A user tells the truth with probability 1 − γ, else sends a uniform value; γ = k/(E+k−1).
 //!
@@ -8,7 +9,11 @@
 //! A_w (Theorem 15)              the k-RR blanket, Atoms::kary_blanket                                                                   upper, certified
 //! ```
 //!
-//! The printed value is called tight and is not: a probability stands where the hockey-stick divergence belongs (11 and 18 times too large at ε = 0.05 and 0.5, n = 1000, k = 4, γ = 1/4), and the target's own coin, which A_s also sees, is forgotten. With jointly multinomial counts the probability would be an upper bound; with independent ones, as printed, it is smaller (0.0031 against 0.0040 at ε = 0.5), and above the truth wherever anybody looked.
+//! The printed value is called tight and is not: a probability stands where the hockey-stick divergence
+//! belongs (11 and 18 times too large at ε = 0.05 and 0.5, n = 1000, k = 4, γ = 1/4), and the target's own
+//! coin, which A_s also sees, is forgotten. With jointly multinomial counts the probability would be an upper
+//! bound; with independent ones, as printed, it is smaller (0.0031 against 0.0040 at ε = 0.5), and above the
+//! truth wherever anybody looked.
 
 use super::{Unmet, require, solve};
 use crate::bound::Side;
@@ -81,7 +86,8 @@ pub fn strong_tight(users: u64, k: u64, epsilon0: f64, epsilon: f64) -> f64 {
     (sum.ln_positive_part(1e-6).upper + truthful.ln() - (users as f64).ln()).exp()
 }
 
-/// `rounds` rounds against A_s, tight: the same in both directions, since exchanging the datasets exchanges the counts.
+/// `rounds` rounds against A_s, tight: the same in both directions, since exchanging the datasets exchanges
+/// the counts.
 ///
 /// ```
 /// use shuffledp_accounting::bounds::numerical_accounting::{strong_composed, strong_tight};

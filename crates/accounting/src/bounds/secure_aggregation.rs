@@ -1,13 +1,18 @@
-//! Distributed check-in, exactly: each of n users takes part with probability γ, adds Gaussian noise of standard deviation σ to a vector of norm at most 1, and only the sum of the noisy vectors is seen, with the number k of those who took part.
+//! Distributed check-in, exactly: each of n users takes part with probability γ, adds Gaussian noise of
+//! standard deviation σ to a vector of norm at most 1, and only the sum of the noisy vectors is seen, with
+//! the number k of those who took part.
 //!
 //! ```text
 //! H_a = Σ_k Pr[Bin(n, γ) = k] · q H_{a′}(N(0, 1) ‖ N(μ, 1)),     q = k/n,  a′ = 1 + (a − 1)/q,  μ = 2/(σ√k)
 //! ```
 //!
-//! Given k, which does not depend on the data, the k are a uniform sample and the sum has noise of variance kσ²: a Gaussian mechanism of sensitivity 2 on a sample drawn without replacement, for which the second factor is tight (Balle, Barthe, Gaboardi 2018). The
-//! composed rounds follow from connecting the dots. shuffled-check-in's Theorem 4 bounds the Rényi divergence of the same system.
+//! Given k, which does not depend on the data, the k are a uniform sample and the sum has noise of variance
+//! kσ²: a Gaussian mechanism of sensitivity 2 on a sample drawn without replacement, for which the second
+//! factor is tight (Balle, Barthe, Gaboardi 2018). The composed rounds follow from connecting the dots.
+//! shuffled-check-in's Theorem 4 bounds the Rényi divergence of the same system.
 //!
-//! Counts are put into some hundred buckets, of each the largest q and the largest μ: δ rises with both. Side: upper. Standing: proved; ordinary floating point.
+//! Counts are put into some hundred buckets, of each the largest q and the largest μ: δ rises with both.
+//! Side: upper. Standing: proved; ordinary floating point.
 
 use super::{Unmet, balle_2018, require};
 use crate::bound::Side;

@@ -1,6 +1,9 @@
-//! Liew, Takahashi, *Shuffle Gaussian mechanism for differential privacy*: the pair N(0, σ²Iₙ) against (1/n) Σᵢ N(eᵢ, σ²Iₙ).
+//! Liew, Takahashi, *Shuffle Gaussian mechanism for differential privacy*: the pair N(0, σ²Iₙ) against (1/n)
+//! Σᵢ N(eᵢ, σ²Iₙ).
 //!
-//! Everybody holds 0, or user 1 holds 1. The likelihood ratio is the mean of n independent lognormal Y, ln E Yᵏ = (k² − k)/(2σ²), so that Theorem 1's sum over partitions is E(mean Y)^λ. With the central moments D_k = E(Y − 1)ᵏ, all of them positive, w = e^{1/σ²} − 1:
+//! Everybody holds 0, or user 1 holds 1. The likelihood ratio is the mean of n independent lognormal Y, ln E
+//! Yᵏ = (k² − k)/(2σ²), so that Theorem 1's sum over partitions is E(mean Y)^λ. With the central moments D_k
+//! = E(Y − 1)ᵏ, all of them positive, w = e^{1/σ²} − 1:
 //!
 //! ```text
 //! D₀ = 1, D₁ = 0,  D_k = (e^{(k−1)/σ²} − 1) D_{k−1} + Σ_{j≤k−2} C(k−1,j) e^{j/σ²} w^{k−1−j} D_j
@@ -8,7 +11,8 @@
 //! e^{(λ−1)ε(λ)} − 1 = Σ_{j=2}^λ λ!/(λ−j)! n^{−j} c_j
 //! ```
 //!
-//! One pass gives all integer orders in O(λ²), with full relative accuracy at any n; the paper enumerates partitions and stops at 30.
+//! One pass gives all integer orders in O(λ²), with full relative accuracy at any n; the paper enumerates
+//! partitions and stops at 30.
 //!
 //! | what | side | standing |
 //! |---|---|---|
@@ -119,7 +123,8 @@ impl Table {
     }
 }
 
-/// ln of the coefficients of (Σ e^{series_k} xᵏ)^exponent, series₀ = 0 and no linear term; every term is positive.
+/// ln of the coefficients of (Σ e^{series_k} xᵏ)^exponent, series₀ = 0 and no linear term; every term is
+/// positive.
 fn power(series: &[f64], exponent: u64) -> Vec<f64> {
     let length = series.len();
     let count = exponent as f64;

@@ -1,4 +1,5 @@
-//! Liew, Hasegawa, Takahashi, *Shuffled check-in: privacy amplification towards practical distributed learning*.
+//! Liew, Hasegawa, Takahashi, *Shuffled check-in: privacy amplification towards practical distributed
+//! learning*.
 //!
 //! Each of n users takes part with probability γ; K ~ Bin(n, γ) do.
 //!
@@ -89,7 +90,8 @@ pub struct CheckIn {
 }
 
 impl CheckIn {
-    /// All numbers of check-ins, with the logarithms of their probabilities. Far from the mean neighbors are put together at the smallest of them, where whatever falls with the number of check-ins is largest.
+    /// All numbers of check-ins, with the logarithms of their probabilities. Far from the mean neighbors are
+    /// put together at the smallest of them, where whatever falls with the number of check-ins is largest.
     fn counts(&self) -> Vec<(u64, f64)> {
         let Some(law) = Binomial::new(self.users, self.rate) else {
             return Vec::new();

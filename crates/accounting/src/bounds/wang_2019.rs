@@ -1,4 +1,5 @@
-//! Wang, Balle, Kasiviswanathan, *Subsampled Rényi differential privacy and analytical moments accountant* (AISTATS 2019), Theorem 9: sampling without replacement, for a mechanism known by its Rényi curve.
+//! Wang, Balle, Kasiviswanathan, *Subsampled Rényi differential privacy and analytical moments accountant*
+//! (AISTATS 2019), Theorem 9: sampling without replacement, for a mechanism known by its Rényi curve.
 //!
 //! ```text
 //! ε′(λ) = 1/(λ−1) ln( 1 + γ² C(λ,2) min{4(e^{ε(2)} − 1), e^{ε(2)} min{2, (e^{ε(∞)} − 1)²}} + Σ_{j=3}^λ γʲ C(λ,j) e^{(j−1)ε(j)} min{2, (e^{ε(∞)} − 1)ʲ} )
@@ -10,7 +11,8 @@ use super::{ln_1p_exp, ln_choose, ln_sum_exp};
 use crate::rdp::{Orders, RdpCurve};
 use std::sync::Mutex;
 
-/// The curve after sampling a fraction `rate`; `largest` is ε(∞), infinite if there is none. The curve is asked at integer orders, once each.
+/// The curve after sampling a fraction `rate`; `largest` is ε(∞), infinite if there is none. The curve is
+/// asked at integer orders, once each.
 pub fn sampled(curve: RdpCurve, rate: f64, largest: f64, orders: u64) -> RdpCurve {
     let known = Mutex::new(vec![f64::NAN; 3]);
     let ln_jump = largest.exp_m1().ln();

@@ -1,11 +1,11 @@
 //! Any ε₀-LDP randomizer, the same for all users: Theorem S above, randomized response below.
 //!
 //! Upper: [`Atoms::ldp`], which dominates the shuffle of *every* ε₀-LDP randomizer that all users run
-//! (`atoms.proof.md`, section 4). Lower: the larger of binary and 3-ary randomized response: in χ² terms within
-//! (E+2)/(E+1) ≤ 4/3 of Theorem S, so that the two bounds are never more than a sixth apart in ε.
+//! (`atoms.proof.md`, section 4). Lower: the larger of binary and 3-ary randomized response: in χ² terms
+//! within (E+2)/(E+1) ≤ 4/3 of Theorem S, so that the two bounds are never more than a sixth apart in ε.
 //!
-//! A randomizer of which only ε₀ is known has the same upper bound. The lower bound is another randomizer's then,
-//! and is not claimed.
+//! A randomizer of which only ε₀ is known has the same upper bound. The lower bound is another randomizer's
+//! then, and is not claimed.
 
 use super::response::{first_value, third_value};
 use super::{Adversary, Family, Local, Mechanism};

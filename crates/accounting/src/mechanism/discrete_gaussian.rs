@@ -5,9 +5,9 @@
 //! δ₀(ε₀) = Σ_z (P[z] − e^{ε₀} P[z − L])₊
 //! ```
 //!
-//! δ₀ is chosen by the user, and ε₀ is the least that the sum gives. There is no law of its own here: upper bounds
-//! are those of (ε₀, δ₀)-LDP randomizers, and no lower bound is claimed. Standing of ε₀: the sum in ordinary
-//! floating point, rounded up by 1e-10 of itself.
+//! δ₀ is chosen by the user, and ε₀ is the least that the sum gives. There is no law of its own here: upper
+//! bounds are those of (ε₀, δ₀)-LDP randomizers, and no lower bound is claimed. Standing of ε₀: the sum in
+//! ordinary floating point, rounded up by 1e-10 of itself.
 
 use super::Mechanism;
 use crate::catalog::{Entry, Input};
@@ -77,8 +77,8 @@ impl DiscreteGaussian {
         let (s, shift) = (Self::SCALE as f64, self.levels as f64);
         let scale = s * (2.0 * std::f64::consts::PI).sqrt();
         let mass = |z: f64| (-0.5 * (z / s).powi(2)).exp() / scale;
-        // P[z] > e^{ε₀} P[z − L] exactly below this; sixteen deviations further on nothing is left that a double
-        // shows.
+        // P[z] > e^{ε₀} P[z − L] exactly below this; sixteen deviations further on nothing is left that a
+        // double shows.
         let first = 0.5 * shift - epsilon0 * s * s / shift;
         let mut total = 0.0;
         let mut z = first.floor();

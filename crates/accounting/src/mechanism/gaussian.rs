@@ -1,8 +1,8 @@
 //! Gaussian noise on an interval, or on a ball of any dimension.
 //!
 //! On an interval the blanket of [`crate::gaussian`] dominates. On a ball only the local guarantee is used
-//! ([`crate::approximate`]). The pair that attains the lower bound is the same: it lies on a line. Rényi curves come
-//! from the mechanism without its shuffler above, and from [`shuffle_gaussian::pair`] below.
+//! ([`crate::approximate`]). The pair that attains the lower bound is the same: it lies on a line. Rényi
+//! curves come from the mechanism without its shuffler above, and from [`shuffle_gaussian::pair`] below.
 
 use super::{Adversary, Family, KnownCurves, Local, Mechanism};
 use crate::atoms::Atoms;
@@ -108,7 +108,8 @@ impl Family for Gaussian {
     }
 }
 
-/// The curve of the pair. It is known at integer orders and rises with the order, so the next lower one is below it.
+/// The curve of the pair. It is known at integer orders and rises with the order, so the next lower one is
+/// below it.
 pub(super) fn attained(sigma: f64, round: &Round, words: &str) -> (RdpCurve, String, String) {
     let users = round.most_honest();
     let crowd = match round.participation() {

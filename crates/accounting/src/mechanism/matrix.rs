@@ -1,4 +1,5 @@
-//! Your own randomizer as a row-stochastic matrix: its privacy blanket above, all datasets of alike others below.
+//! Your own randomizer as a row-stochastic matrix: its privacy blanket above, all datasets of alike others
+//! below.
 
 use super::{Adversary, Family, Local, Mechanism, needed};
 use crate::atoms::Atoms;

@@ -1,8 +1,8 @@
 //! What each user runs on their own value, one family of randomizers a file.
 //!
 //! A mechanism is asked, never matched on outside this folder: its local guarantee, the laws that dominate a
-//! shuffled round of it, the datasets that attain a lower bound, its neighboring relation. A new family is a file
-//! here that implements [`Family`], one variant of [`Kind`], and one line in [`Kind::family`].
+//! shuffled round of it, the datasets that attain a lower bound, its neighboring relation. A new family is a
+//! file here that implements [`Family`], one variant of [`Kind`], and one line in [`Kind::family`].
 
 mod any_ldp;
 mod approximate_ldp;
@@ -103,8 +103,8 @@ pub(crate) trait Family {
     /// The randomizer as it is written in a file.
     fn spec(&self) -> RandomizerSpec;
 
-    /// Whether the adversaries are of this very randomizer. Where it is known by its local guarantee alone, they
-    /// are of another one with the same guarantee, and nothing can be said from below.
+    /// Whether the adversaries are of this very randomizer. Where it is known by its local guarantee alone,
+    /// they are of another one with the same guarantee, and nothing can be said from below.
     fn attains(&self) -> bool {
         true
     }
@@ -165,8 +165,8 @@ enum Kind {
     SquareWave(SquareWave),
     /// Gaussian noise.
     Gaussian(Gaussian),
-    /// Of n steps of the Gaussian mechanism one, chosen at random, sees the record: not a shuffle, but the same
-    /// pair of distributions.
+    /// Of n steps of the Gaussian mechanism one, chosen at random, sees the record: not a shuffle, but the
+    /// same pair of distributions.
     RandomAllocation(RandomAllocation),
 }
 
@@ -189,8 +189,8 @@ impl Kind {
 }
 
 impl Mechanism {
-    /// Any ε₀-LDP randomizer, the same for all users: the upper bound holds for each of them, the lower bound is
-    /// attained by one of them.
+    /// Any ε₀-LDP randomizer, the same for all users: the upper bound holds for each of them, the lower bound
+    /// is attained by one of them.
     ///
     /// ```
     /// use shuffledp_accounting::Mechanism;
@@ -283,8 +283,8 @@ impl Mechanism {
             .map(Self)
     }
 
-    /// 1-out-of-n random allocation of the Gaussian mechanism, σ in units of the sensitivity: a record is added
-    /// or removed.
+    /// 1-out-of-n random allocation of the Gaussian mechanism, σ in units of the sensitivity: a record is
+    /// added or removed.
     pub fn random_allocation(sigma: f64) -> Result<Self, Error> {
         Self::allocation(sigma, Relation::AddOrRemove)
     }

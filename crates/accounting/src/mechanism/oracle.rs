@@ -1,6 +1,8 @@
-//! Frequency oracles: local randomizers over k categories whose huge output alphabets fall into a handful of kinds.
+//! Frequency oracles: local randomizers over k categories whose huge output alphabets fall into a handful of
+//! kinds.
 //!
-//! Each sends an output y of a base law that does not depend on the value, reweighted by E/Z if y *supports* the value x and by 1/Z if not (E = e^ε₀):
+//! Each sends an output y of a base law that does not depend on the value, reweighted by E/Z if y *supports*
+//! the value x and by 1/Z if not (E = e^ε₀):
 //!
 //! | oracle | output y | y supports x | parameter |
 //! |---|---|---|---|
@@ -10,12 +12,15 @@
 //! | Hadamard response (Acharya, Sun, Zhang 2019) | one of K = B·b positions, B blocks | it is in x's block and the Hadamard row of x is +1 there | b, B below |
 //! | OLH (Wang et al. 2017) | (hash, bucket), uniform | the hash of x is the bucket | g = round(E) + 1 buckets |
 //!
-//! So for user 1's values x₀ and x₁ an output matters only by which of them it supports, and whether it supports *all* values, where the blanket inf_x r_x is E/Z and not 1/Z. For explicit datasets (all others at x₂) by which of the three it supports. A million categories cost what three do.
-//! All pairs of values are alike, except that for Hadamard response a pair may share its block or not: both are tried.
+//! So for user 1's values x₀ and x₁ an output matters only by which of them it supports, and whether it
+//! supports *all* values, where the blanket inf_x r_x is E/Z and not 1/Z. For explicit datasets (all others
+//! at x₂) by which of the three it supports. A million categories cost what three do. All pairs of values are
+//! alike, except that for Hadamard response a pair may share its block or not: both are tried.
 //!
 //! Hashes are taken as uniformly random functions, drawn anew for each report and part of it.
 //!
-//! Standing: exact laws; certified when evaluated by `profile`. `tests/oracle.rs` compares with the full channels.
+//! Standing: exact laws; certified when evaluated by `profile`. `tests/oracle.rs` compares with the full
+//! channels.
 
 use super::{Adversary, Family, Local, Mechanism};
 use crate::atoms::{Atom, Atoms};
@@ -151,7 +156,8 @@ impl Family for Oracle {
     }
 }
 
-/// Outputs that support the same values: their probability under the base law, and which of x₀, x₁, x₂ they support.
+/// Outputs that support the same values: their probability under the base law, and which of x₀, x₁, x₂ they
+/// support.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     base: f64,
@@ -467,8 +473,9 @@ fn independent(q: f64, k: f64, looked: usize) -> Vec<Kind> {
             .product();
         let flags = [supports(0), supports(1), supports(2)];
         if looked == 2 && code == 3 {
-            // Whether all the others are supported as well. Where that is too rare for a double, such outputs are
-            // counted among the rest: a smaller blanket is a valid blanket, and datasets do not tell them apart.
+            // Whether all the others are supported as well. Where that is too rare for a double, such outputs
+            // are counted among the rest: a smaller blanket is a valid blanket, and datasets do not tell them
+            // apart.
             let everything = base * q.powf(k - 2.0);
             let everything = if everything < RAREST { 0.0 } else { everything };
             kinds.push(kind(everything, [true; 3], true));

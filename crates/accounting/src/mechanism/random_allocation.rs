@@ -1,8 +1,8 @@
 //! 1-out-of-n random allocation of the Gaussian mechanism: of n steps one, chosen at random, sees the record.
 //!
-//! Not a shuffle: a trusted server adds the noise, as in central DP-SGD. But its pair of distributions is that of
-//! n shuffled Gaussian reports (Feldman, Shenfeld 2025), and there it is exact, so upper and lower bound meet. The
-//! relation is never replacement: replacing a record moves a step by twice the sensitivity.
+//! Not a shuffle: a trusted server adds the noise, as in central DP-SGD. But its pair of distributions is
+//! that of n shuffled Gaussian reports (Feldman, Shenfeld 2025), and there it is exact, so upper and lower
+//! bound meet. The relation is never replacement: replacing a record moves a step by twice the sensitivity.
 
 use super::gaussian::attained;
 use super::{Adversary, Family, KnownCurves, Local, Mechanism};

@@ -1,4 +1,5 @@
-//! Any randomizer with a summary of its likelihood ratios (Theorem V): [`Atoms::ratio`] dominates, and is attained.
+//! Any randomizer with a summary of its likelihood ratios (Theorem V): [`Atoms::ratio`] dominates, and is
+//! attained.
 
 use super::{Adversary, Family, Local, Mechanism, needed};
 use crate::atoms::Atoms;
@@ -40,8 +41,8 @@ impl Family for Ratio {
         "ratio"
     }
 
-    /// p bounds the ratio of user 1's own two laws, which is a local guarantee; but other users may run another
-    /// randomizer, so no theorem about ε₀-LDP randomizers that all share is asked about it.
+    /// p bounds the ratio of user 1's own two laws, which is a local guarantee; but other users may run
+    /// another randomizer, so no theorem about ε₀-LDP randomizers that all share is asked about it.
     fn local(&self) -> Local {
         Local::Unknown
     }

@@ -1,7 +1,7 @@
 //! Randomized response, binary and k-ary: its privacy blanket above, all others at one value below.
 //!
-//! The one-bit reports of vectors (R_inf, R_1, R_2) are priced as binary randomized response: what is measured does
-//! not depend on the value, and given that, one bit is protected.
+//! The one-bit reports of vectors (R_inf, R_1, R_2) are priced as binary randomized response: what is
+//! measured does not depend on the value, and given that, one bit is protected.
 
 use super::{Adversary, Family, Local, Mechanism};
 use crate::atoms::Atoms;

@@ -10,9 +10,12 @@
 //! | Duchi, Jordan, Wainwright 2013 | one of two values, linear in x | that of binary randomized response | 2/(E+1) |
 //! | piecewise (Wang et al. 2019), h = √E, C = (h+1)/(h−1) | high density on a window of length C−1 that moves with x, within [−C, C]; E times lower elsewhere | the low density | 2C of it |
 //!
-//! For the three Laplace kinds a report between the ends has P = e^s, Q = 1 on one side, s = ln of the ratio of the ends' densities, and the density of s falls as e^{−s/2}: [`crate::cells`]. The others have finitely many atoms.
+//! For the three Laplace kinds a report between the ends has P = e^s, Q = 1 on one side, s = ln of the ratio
+//! of the ends' densities, and the density of s falls as e^{−s/2}: [`crate::cells`]. The others have finitely
+//! many atoms.
 //!
-//! The lower bounds are datasets with all others at one end, or in the middle. User 1's worst values are the ends: `worst_pair.proof.md`.
+//! The lower bounds are datasets with all others at one end, or in the middle. User 1's worst values are the
+//! ends: `worst_pair.proof.md`.
 
 use super::{Adversary, Family, Local, Mechanism};
 use crate::atoms::{Atom, Atoms};
@@ -335,7 +338,8 @@ impl Scalar {
         }
     }
 
-    /// The atoms of discrete Laplace noise, user 1 at x0 or x1, the crowd, for each report, at `crowd(z)`: reports below 0 and above the last value have the ratios of these.
+    /// The atoms of discrete Laplace noise, user 1 at x0 or x1, the crowd, for each report, at `crowd(z)`:
+    /// reports below 0 and above the last value have the ratios of these.
     fn discrete(&self, x0: u64, x1: u64, crowd: impl Fn(u64) -> u64) -> Vec<Atom> {
         let ScalarKind::DiscreteLaplace(k) = self.kind else {
             return Vec::new();
@@ -362,7 +366,8 @@ impl Scalar {
     }
 }
 
-/// One of the others, as the coordinate s sees their report: density e^{−s/2} times this (from the smallest s on), mass beyond the ends, and what P and Q are multiples of.
+/// One of the others, as the coordinate s sees their report: density e^{−s/2} times this (from the smallest s
+/// on), mass beyond the ends, and what P and Q are multiples of.
 struct Crowd {
     density: f64,
     beyond: f64,
@@ -371,7 +376,8 @@ struct Crowd {
 
 /// s from `from` to ε₀ with the density `scale`·e^{−s/2}.
 fn exponential(epsilon0: f64, from: f64, scale: f64) -> Ray<impl Fn(f64, f64) -> f64> {
-    // A power of two, so that multiples of the width of a cell stay short: some thousand cells, or some twenty.
+    // A power of two, so that multiples of the width of a cell stay short: some thousand cells, or some
+    // twenty.
     let unit = if epsilon0 > LOUD {
         epsilon0.log2().ceil().exp2() * 4.0
     } else {
@@ -409,13 +415,16 @@ enum Others {
     Middle,
 }
 
-/// The piecewise mechanism, user 1 at either end. In closed form, because C − 1 loses all its digits where ε₀ is large: with h = e^{ε₀/2} and the low density (h−1)/(2h(h+1)), a window has the low mass 1/(h(h+1)); between the windows of the two ends lies a length of 2.
+/// The piecewise mechanism, user 1 at either end. In closed form, because C − 1 loses all its digits where ε₀
+/// is large: with h = e^{ε₀/2} and the low density (h−1)/(2h(h+1)), a window has the low mass 1/(h(h+1));
+/// between the windows of the two ends lies a length of 2.
 fn piecewise(epsilon0: f64, others: Others) -> Vec<Atom> {
     let (half, growth) = (expm1(0.5 * epsilon0), expm1(epsilon0));
     let (h, e) = (1.0 + half, 1.0 + growth);
     let window = 1.0 / (h * (h + 1.0));
     let between = half * window;
-    // What the window of the middle, [−w/2, w/2] with w = 2/(h−1), takes of an end's window [1, 1+w], and of what lies between.
+    // What the window of the middle, [−w/2, w/2] with w = 2/(h−1), takes of an end's window [1, 1+w], and of
+    // what lies between.
     let reached = window * (0.5 - 0.5 * half).max(0.0);
     let (first, second, middle) = match others {
         Others::Anybody => (0.0, 0.0, 0.0),

@@ -1,4 +1,5 @@
-//! The square wave mechanism (Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li 2020) for numbers in [0, 1], on a grid.
+//! The square wave mechanism (Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li 2020) for numbers in [0, 1], on a
+//! grid.
 //!
 //! ```text
 //! M = 1024 levels to the interval, j = xM rounded without bias;   reports are the cells 0, …, M + 2h
@@ -6,16 +7,17 @@
 //! b = (ε₀E − E + 1) / (2E(E − 1 − ε₀)), which maximizes the mutual information of value and report
 //! ```
 //!
-//! **Blanket.** 1/Z on every cell. On the wave of user 1's first value (P, Q) = (E, 1), on that of the second (1, E), on
-//! both (E, E), elsewhere (1, 1).
+//! **Blanket.** 1/Z on every cell. On the wave of user 1's first value (P, Q) = (E, 1), on that of the second
+//! (1, E), on both (E, E), elsewhere (1, 1).
 //!
-//! **Worst pair.** The two ends, whose waves do not meet (2h < M, since b ≤ 1/2). For waves that share cells, X has the
-//! values E(1−a) on the shared and 1−a on as many other cells; moving the waves apart turns each such pair of cells into
-//! E−a and 1−aE. The sum of the two values stays, and they lie further apart: a spread of the same mean, larger in convex
-//! order. Values between two levels are mixtures, and δ is convex in user 1's two laws. ∎
+//! **Worst pair.** The two ends, whose waves do not meet (2h < M, since b ≤ 1/2). For waves that share cells,
+//! X has the values E(1−a) on the shared and 1−a on as many other cells; moving the waves apart turns each
+//! such pair of cells into E−a and 1−aE. The sum of the two values stays, and they lie further apart: a
+//! spread of the same mean, larger in convex order. Values between two levels are mixtures, and δ is convex
+//! in user 1's two laws. ∎
 //!
-//! The lower bounds are datasets with all others at one end, or in the middle. Standing: exact laws; certified when
-//! evaluated by `profile`.
+//! The lower bounds are datasets with all others at one end, or in the middle. Standing: exact laws;
+//! certified when evaluated by `profile`.
 
 use super::{Adversary, Family, Local, Mechanism};
 use crate::atoms::{Atom, Atoms};
@@ -66,8 +68,8 @@ impl SquareWave {
 
     /// b, in [0, 1/2).
     fn width(epsilon0: f64) -> f64 {
-        // Both differences lose their digits where ε₀ is small: there b is 1/2 − ε₀/3 to first order. No guarantee
-        // depends on b.
+        // Both differences lose their digits where ε₀ is small: there b is 1/2 − ε₀/3 to first order. No
+        // guarantee depends on b.
         if epsilon0 < 1e-3 {
             return 0.5 - epsilon0 / 3.0;
         }
@@ -86,8 +88,8 @@ impl SquareWave {
         Self::LEVELS + 2 * self.half + 1
     }
 
-    /// Weights of the cells by what user 1's two laws have there, `others` their wave's first cell if they have one:
-    /// against the blanket, or against others who all hold one value.
+    /// Weights of the cells by what user 1's two laws have there, `others` their wave's first cell if they
+    /// have one: against the blanket, or against others who all hold one value.
     fn atoms(&self, others: Option<u64>) -> Result<Atoms, Error> {
         let (wave, levels) = (2 * self.half + 1, Self::LEVELS);
         let growth = self.epsilon0.value().exp_m1();

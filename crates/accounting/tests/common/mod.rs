@@ -138,7 +138,8 @@ impl Dice {
     }
 }
 
-/// A random vertex of the polytope of ε₀-LDP channels with `inputs` inputs: columns c·θ with c in {1, E}^inputs, rows summing to 1.
+/// A random vertex of the polytope of ε₀-LDP channels with `inputs` inputs: columns c·θ with c in {1,
+/// E}^inputs, rows summing to 1.
 ///
 /// A vertex has at most `inputs` columns; draw that many and solve for the θ until they are not negative.
 pub(crate) fn extremal_channel(dice: &mut Dice, inputs: usize, epsilon0: f64) -> Matrix {

@@ -1,6 +1,7 @@
 //! All columns of a file: one as text, the label, and the others as numbers, the features.
 //!
-//! A CSV file is read row by row and a Parquet file column by column, as they are stored: either way every cell is visited once.
+//! A CSV file is read row by row and a Parquet file column by column, as they are stored: either way every
+//! cell is visited once.
 
 use super::in_parquet;
 use super::{Asked, Column, Records, Source, quoted};

@@ -109,7 +109,8 @@ fn kind(leaf: &ColumnDescriptor) -> Result<Kind, &'static str> {
     }
 }
 
-/// Asks the Parquet library, which panics at some damaged files: here that is an error, and nothing is printed.
+/// Asks the Parquet library, which panics at some damaged files: here that is an error, and nothing is
+/// printed.
 fn quietly<T>(ask: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     thread_local!(static QUIET: Cell<bool> = const { Cell::new(false) });
     static HOOK: Once = Once::new();
@@ -127,7 +128,8 @@ fn quietly<T>(ask: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Parque
     answer.unwrap_or_else(|_| Err(ParquetError::General("it is damaged".to_owned())))
 }
 
-/// The pages of a column. The library makes room for as many values as a page announces, so a damaged page could take all memory: this asks first whether they can be there.
+/// The pages of a column. The library makes room for as many values as a page announces, so a damaged page
+/// could take all memory: this asks first whether they can be there.
 struct Pages {
     pages: Box<dyn PageReader>,
     /// Rows in the group.

@@ -94,7 +94,8 @@ const MOST: u64 = 1000;
 /// The most columns that a table for people has; beyond, only the bracket is printed.
 const WIDEST: usize = 6;
 
-/// A bound this many times the largest value of the bracket is not drawn: it would flatten the picture. It is in the numbers.
+/// A bound this many times the largest value of the bracket is not drawn: it would flatten the picture. It is
+/// in the numbers.
 const DWARFED: f64 = 100.0;
 
 /// What is computed at each value.

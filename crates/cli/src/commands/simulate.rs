@@ -1,4 +1,5 @@
-//! `shuffledp simulate`: a round on the records of a file, with devices, shuffler and analyzer in one process.
+//! `shuffledp simulate`: a round on the records of a file, with devices, shuffler and analyzer in one
+//! process.
 
 mod heavy_hitters;
 mod histogram;
@@ -137,7 +138,8 @@ struct RoundArguments {
     /// A picture of the estimates and the truth, .svg or .png
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     plot: Option<PathBuf>,
-    /// Simulate: the same seed gives the same run, and protects nobody [default: the operating system's randomness]
+    /// Simulate: the same seed gives the same run, and protects nobody [default: the operating system's
+    /// randomness]
     #[arg(long, value_name = "S", help_heading = "Output")]
     seed: Option<Count>,
 }
@@ -628,7 +630,8 @@ fn draw<R: Random>(users: u64, records: u64, random: &mut R) -> Vec<u32> {
     (0..users).map(|_| below(records, random) as u32).collect()
 }
 
-/// Digits after the point that show two or three of the narrowest interval; none where numbers are too large or too small to be written out.
+/// Digits after the point that show two or three of the narrowest interval; none where numbers are too large
+/// or too small to be written out.
 fn decimals(lines: &[&Line]) -> Option<usize> {
     let width = lines
         .iter()

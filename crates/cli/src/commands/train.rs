@@ -10,7 +10,7 @@ use crate::commands::epsilon::from_below;
 use crate::failure::Failure;
 use crate::number::{Count, Real};
 use crate::output::Format;
-use crate::plot::{Axis, BUILT, Kind, Picture};
+use crate::plot::{Axis, Kind, Picture};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser};
 use serde_json::json;
@@ -20,7 +20,7 @@ use shuffledp::learning::run::{
 };
 use shuffledp::learning::{Activation, Schedule};
 use shuffledp::{Round, Side, grouped, plain, rounded};
-use shuffledp_plot::{Look, Series, Sheet};
+use shuffledp_plot::{BUILT, Look, Series, Sheet};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -245,7 +245,17 @@ impl TrainArguments {
                 });
                 format!("{record}\n")
             }
-            Format::Csv => to_csv(&outcome.points),
+            Format::Csv => {
+                let relation = outcome
+                    .spent
+                    .as_ref()
+                    .map_or("none", |spent| spent.relation().name());
+                let log = to_csv(&outcome.points);
+                let mut lines = log.lines();
+                let header = lines.next().unwrap_or_default();
+                let rows: String = lines.map(|line| format!("{line},{relation}\n")).collect();
+                format!("{header},relation\n{rows}")
+            }
         })
     }
 }
@@ -468,7 +478,7 @@ fn summary(outcome: &Outcome, setup: &Setup) -> Vec<String> {
         lines.push(match (&outcome.spent, last.price) {
             (Some(spent), _) => format!(
                 "Privacy: all rounds together are ({}, {delta})-differentially private when {}\n\
-                 ({}, {}).\nLower: {}.",
+                 ({}, {}).\nLower, where gradients have the largest norm allowed: {}.",
                 spent.upper(),
                 outcome.unit.change(spent.relation()),
                 spent.upper().standing(),

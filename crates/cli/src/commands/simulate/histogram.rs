@@ -18,7 +18,8 @@ const MOST_VALUES: usize = 1 << 20;
 pub(super) struct HistogramArguments {
     #[command(flatten)]
     pub(super) round: RoundArguments,
-    /// The values that there are: a list such as a,b,c or whole numbers such as 0..999 [default: those in the file]
+    /// The values that there are: a list such as a,b,c or whole numbers such as 0..999 [default: those in the
+    /// file]
     #[arg(
         long,
         value_name = "LIST",
