@@ -13,14 +13,14 @@
 //!
 //! let exhibit = exhibits()
 //!     .into_iter()
-//!     .find(|exhibit| exhibit.id() == "numerical-accounting/figure-5");
+//!     .find(|exhibit| exhibit.id() == "numerical-accounting/figure-2");
 //! let exhibit = exhibit.ok_or("no such exhibit")?;
 //! assert_eq!(exhibit.paper(), "numerical-accounting");
 //! assert!(!exhibit.learns());
 //! let shown = exhibit.made(None)?;
 //! let [csv, svg, note] = exhibit.files(&shown)?;
-//! assert_eq!(note.0, "numerical-accounting/figure-5.md");
-//! assert!(csv.1.starts_with(b"epsilon,n = 2"));
+//! assert_eq!(note.0, "numerical-accounting/figure-2.md");
+//! assert!(csv.1.starts_with(b"epsilon,"));
 //! assert!(svg.1.starts_with(b"<svg"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
