@@ -22,10 +22,11 @@ enum DomainName {
     Ball,
 }
 
-/// The names of the catalog, with their titles.
+/// The names of the catalog, with their titles; a ratio summary has no flags, and is for files and programs.
 fn randomizers() -> impl TypedValueParser<Value = String> {
+    let with_flags = catalog().filter(|entry| !entry.needs().contains(&Parameter::Ratio));
     PossibleValuesParser::new(
-        catalog().map(|entry| PossibleValue::new(entry.name()).help(entry.title())),
+        with_flags.map(|entry| PossibleValue::new(entry.name()).help(entry.title())),
     )
 }
 

@@ -478,11 +478,15 @@ fn summary(outcome: &Outcome, setup: &Setup) -> Vec<String> {
         lines.push(match (&outcome.spent, last.price) {
             (Some(spent), _) => format!(
                 "Privacy: all rounds together are ({}, {delta})-differentially private when {}\n\
-                 ({}, {}).\nLower, where gradients have the largest norm allowed: {}.",
+                 ({}, {}).\nLower{}: {}.",
                 spent.upper(),
                 outcome.unit.change(spent.relation()),
                 spent.upper().standing(),
                 spent.upper().method(),
+                match spent.lower().attained_by() {
+                    Some(_) => ", where gradients have the largest norm allowed",
+                    None => "",
+                },
                 from_below(spent.lower()),
             ),
             (None, Price::Unprovable) => format!(
