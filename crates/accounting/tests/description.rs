@@ -204,7 +204,7 @@ fn a_guarantee_alone_gives_no_lower_bound() {
     // Beside rounds with a lower bound it adds nothing to it.
     let known = Round::new(Mechanism::binary_response(1.0).unwrap(), 1000).unwrap();
     let unknown = Round::new(Mechanism::some_ldp(3.0).unwrap(), 1000).unwrap();
-    let alone = account(&Plan::new(known.clone(), 5).unwrap()).unwrap();
+    let alone = account(Plan::new(known.clone(), 5).unwrap()).unwrap();
     let plan = Plan::new(known, 5).unwrap().then(unknown, 5).unwrap();
     let both = account(&plan).unwrap().epsilon(1e-6).unwrap();
     let alone = alone.epsilon(1e-6).unwrap();
@@ -253,7 +253,7 @@ fn a_difference_of_tails_is_not_called_certified() {
     use shuffledp_accounting::Standing;
     let round = Round::new(Mechanism::approximate_ldp(1.5e-12, 3.4e-13).unwrap(), 2).unwrap();
     for times in [1, 3] {
-        let account = account(&Plan::new(round.clone(), times).unwrap()).unwrap();
+        let account = account(Plan::new(round.clone(), times).unwrap()).unwrap();
         let answer = account.delta(0.0).unwrap();
         assert_eq!(answer.upper().method(), "local/approx-ldp");
         assert_eq!(answer.upper().standing(), Standing::Proved);

@@ -112,7 +112,7 @@ fn the_query_of_an_answer_is_the_whole_question() {
                 Some(plan) => plan.then(round, spec.rounds).unwrap(),
             });
         }
-        let account = shuffledp::account(&plan.unwrap()).unwrap();
+        let account = shuffledp::account(plan.unwrap()).unwrap();
         let answer = account.epsilon(json["delta"].as_f64().unwrap()).unwrap();
         assert_eq!(json["epsilon"]["upper"], answer.upper().value(), "{line}");
         assert_eq!(json["epsilon"]["lower"], answer.lower().value(), "{line}");

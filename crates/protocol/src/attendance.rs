@@ -99,6 +99,11 @@ impl Attendance {
         })
     }
 
+    /// Whether everybody's report arrives, so that no randomness is drawn.
+    pub(crate) fn is_certain(&self) -> bool {
+        matches!(self.choice, Choice::Everyone) && self.drops.is_none()
+    }
+
     /// Whether a report of the next user in line arrives.
     pub fn comes<R: Random + ?Sized>(&mut self, random: &mut R) -> bool {
         let chosen = match &mut self.choice {

@@ -3,11 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use shuffledp_accounting::{Delta, Mechanism, Participation, Rate, Round, account};
+use shuffledp_accounting::{Delta, Mechanism, Participation, RandomizerSpec, Rate, Round, account};
 use shuffledp_protocol::Confidence;
 use shuffledp_protocol::ShuffleError;
 use shuffledp_protocol::audit::{
-    Evidence, Finding, Pair, Setting, Shuffle, audit, leaking, shuffled, unshuffled,
+    Evidence, Finding, Pair, Setting, Shuffle, audit, categories as categories_of, leaking,
+    shuffled, unshuffled, with_others,
 };
 use shuffledp_randomizers::{
     DiscreteLaplace, Duchi, Gaussian, HadamardResponse, Hierarchy, Hybrid, KaryResponse,
@@ -258,4 +259,30 @@ fn refuses_what_it_cannot_run() {
         )
         .is_err()
     );
+}
+
+/// A seed gives the same finding in every version: one generator draws attendance, reports and shuffle in turn.
+#[test]
+fn a_seed_gives_the_same_finding() {
+    let spec = RandomizerSpec::new("krr").map(|mut spec| {
+        (spec.k, spec.epsilon0) = (Some(10), Some(4.0));
+        spec
+    });
+    let (ends, more) = categories_of(&spec.unwrap());
+    let pairs: Vec<Pair<u64>> = ends
+        .into_iter()
+        .flat_map(|(first, second)| with_others(first, second, &more))
+        .collect();
+    let randomizer = KaryResponse::new(10, 4.0).unwrap();
+    let mut setting = setting(50, 5000, 0.01);
+    setting.seed = 3;
+    for (participation, expected, seen) in [
+        (Participation::Everyone, 2.51103546849297, (592, 28)),
+        (Participation::Sample(20), 0.942257564113548, (1367, 448)),
+    ] {
+        setting.participation = participation;
+        let finding = audit(&randomizer, &pairs, &setting, shuffled, |_| ()).unwrap();
+        assert_eq!(finding.seen, seen);
+        assert!((finding.epsilon - expected).abs() < 1e-12, "{finding:?}");
+    }
 }
