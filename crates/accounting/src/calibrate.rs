@@ -12,6 +12,7 @@ use crate::account::{Account, account};
 use crate::bound::{Answer, Delta, Epsilon};
 use crate::error::{Error, Parameter};
 use crate::plan::Plan;
+use crate::round::Round;
 
 /// Values further apart than this part are told apart.
 const APART: f64 = 5e-4;
@@ -92,8 +93,8 @@ pub struct Calibration {
     pub is_extreme: bool,
     /// ε there.
     pub answer: Answer<Epsilon>,
-    /// No analysis can show that a value better than this meets the budget.
-    pub at_best: f64,
+    /// No analysis can show that a value better than this meets the budget; none where no lower bound is known.
+    pub at_best: Option<f64>,
 }
 
 /// The best value of `unknown` for which `plan` of it has ε at most `target` at `delta`.
@@ -106,7 +107,7 @@ pub struct Calibration {
 /// };
 /// let best = calibrate(Unknown::Epsilon0, Epsilon::new(0.5)?, Delta::new(1e-6)?, plan)?;
 /// assert!(best.answer.upper().value() <= 0.5);
-/// assert!(best.value > 2.0 && best.at_best >= best.value);
+/// assert!(best.value > 2.0 && best.at_best >= Some(best.value));
 /// # Ok::<(), shuffledp_accounting::Error>(())
 /// ```
 pub fn calibrate<E: From<Error>>(
@@ -136,7 +137,11 @@ pub fn calibrate<E: From<Error>>(
     };
     let (value, is_extreme) = search(&|account| account.upper_epsilon(at))?;
     let value = unknown.short(value);
-    let (at_best, _) = search(&|account| account.lower_epsilon(at))?;
+    let attains = |(round, _): &(Round, u64)| round.mechanism().has_lower_bound();
+    let at_best = match plan(value)?.rounds().iter().all(attains) {
+        true => Some(search(&|account| account.lower_epsilon(at))?.0),
+        false => None,
+    };
     Ok(Calibration {
         value,
         is_extreme,

@@ -29,7 +29,7 @@ use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::rdp::RdpCurve;
 use crate::round::Round;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How long [`compare`] waits for one bound: nearly all take milliseconds, and nobody waits longer for a
@@ -59,6 +59,8 @@ pub struct Comparison {
     /// The mechanism that it is about, where that is another one than the round's: it is no bound on the
     /// round.
     pub other_mechanism: Option<&'static str>,
+    /// Whether it is one end of this library's own bracket.
+    pub is_ours: bool,
 }
 
 /// ε of `rounds` rounds at δ by every bound that is about such rounds.
@@ -175,6 +177,7 @@ impl Row {
             seconds,
             tightest: false,
             other_mechanism: self.other_mechanism,
+            is_ours: false,
         }
     }
 }
@@ -196,9 +199,14 @@ fn timed<T: Send + 'static>(
         let _ = sender.send(compute());
     });
     let result = match thread {
-        Ok(_) => receiver.recv_timeout(limit).map_err(|_| {
-            let seconds = limit.as_secs();
-            Unmet(format!("more than the {seconds} seconds it was given"))
+        Ok(_) => receiver.recv_timeout(limit).map_err(|error| match error {
+            RecvTimeoutError::Timeout => {
+                let seconds = limit.as_secs();
+                Unmet(format!("more than the {seconds} seconds it was given"))
+            }
+            RecvTimeoutError::Disconnected => {
+                Unmet("a computation that does not break off: please report this".into())
+            }
         }),
         Err(error) => Err(Unmet(format!("a thread to run on ({error})"))),
     };
@@ -222,6 +230,7 @@ fn ours(plan: Plan, delta: Delta, limit: Option<Duration>) -> Vec<Comparison> {
         seconds,
         tightest: false,
         other_mechanism: None,
+        is_ours: true,
     };
     let (answer, seconds) = timed(limit, move || account(&plan)?.epsilon(delta));
     match answer.and_then(|answer| answer.map_err(unmet)) {

@@ -119,8 +119,8 @@ fn local(round: &Round, local: LocalEpsilon) -> Result<Vec<Curve>, Error> {
                 all.push(Curve::lower("girgis-2021 CCS", lower));
             }
         }
-        Participation::Sample(sample) => {
-            let sample = sample.min(users);
+        Participation::Sample(drawn) => {
+            let sample = drawn.min(users);
             let rate = sample as f64 / users as f64;
             all.push(Curve::upper(
                 "girgis-2021 NeurIPS Theorem 1",
@@ -140,7 +140,7 @@ fn local(round: &Round, local: LocalEpsilon) -> Result<Vec<Curve>, Error> {
             if any {
                 all.push(Curve::lower(
                     "girgis-2021 NeurIPS Theorem 2",
-                    girgis_2021::sampled_lower(users, sample, local)?,
+                    girgis_2021::sampled_lower(round.users(), drawn, local)?,
                 ));
             }
         }

@@ -125,13 +125,12 @@ pub(crate) fn gdp_epsilon(mu: f64, delta: f64) -> f64 {
     }
     // z standard deviations out suffice: δ ≤ Φ(−z) at ε = μ²/2 + μz. Bisection, because nothing here is slow.
     let limit = 0.5 * mu * mu + mu * 39.0;
-    if limit > 700.0 {
+    let meets = |epsilon: f64| gdp_delta(mu, epsilon) <= delta * (1.0 - 1e-12);
+    // No ε suffices at δ = 0; the end of the search must have been seen to hold.
+    if limit > 700.0 || !meets(limit) {
         return f64::INFINITY;
     }
-    bisect(0.0, limit, Stop::within(1e-12), |epsilon| {
-        gdp_delta(mu, epsilon) <= delta * (1.0 - 1e-12)
-    })
-    .holds
+    bisect(0.0, limit, Stop::within(1e-12), meets).holds
 }
 
 #[cfg(test)]

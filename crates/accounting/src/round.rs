@@ -107,6 +107,7 @@ impl Round {
 
     /// The same round, each user taking part with another probability.
     pub(crate) fn with_check_in(&self, rate: f64) -> Result<Self, Error> {
+        self.refuse_steps()?;
         Ok(Self {
             participation: Participation::CheckIn(Rate::exactly(rate)?),
             ..self.clone()
@@ -163,11 +164,24 @@ impl Round {
         }
     }
 
-    /// The same round, priced as the device that runs it: on a grid it may have a law of its own. The round
-    /// keeps its description.
-    pub fn run_by(mut self, mechanism: Mechanism) -> Self {
-        self.mechanism = mechanism;
-        self
+    /// The same round, priced as the device that runs it: on a grid a randomizer may have a law of its own.
+    /// Refused where the mechanism is about another change, has no users, or does not cover the adaptivity of
+    /// the round.
+    pub fn run_by(self, mechanism: Mechanism) -> Result<Self, Error> {
+        if mechanism.relation() != self.relation() {
+            return Err(Error::TwoRelations {
+                here: self.relation(),
+                there: mechanism.relation(),
+            });
+        }
+        let run = self.with_mechanism(mechanism);
+        if run.participation != Participation::Everyone || run.colluding > 0.0 {
+            run.refuse_steps()?;
+        }
+        if run.adaptive_within_round {
+            return run.adaptive_within_round();
+        }
+        Ok(run)
     }
 
     /// The same round of another mechanism.

@@ -22,7 +22,7 @@
 use crate::calibrate::Unknown;
 use crate::catalog::{self, Entry, Input};
 use crate::digits::{grouped, plain};
-use crate::error::{Error, Parameter};
+use crate::error::{Error, Parameter, within_count};
 use crate::local::Domain;
 use crate::mechanism::Mechanism;
 use crate::participation::Participation;
@@ -135,10 +135,15 @@ impl RandomizerSpec {
                 return Err(self.missing(parameter));
             }
         }
+        if let Some(dimension) = self.dimension {
+            within_count(Parameter::Dimension, dimension, dimension >= 1, "[1, 2^53]")?;
+        }
+        let vector = matches!(self.input(), Input::Vector(_));
         for &parameter in Parameter::OF_RANDOMIZERS {
+            // Numbers have no coordinates, even where the randomizer can run on vectors too.
+            let idle = parameter == Parameter::Dimension && !vector;
             if let Some(value) = self.given(parameter)
-                && !needs.contains(&parameter)
-                && !takes.contains(&parameter)
+                && (idle || !needs.contains(&parameter) && !takes.contains(&parameter))
             {
                 return Err(Error::SurplusParameter {
                     randomizer: self.name(),

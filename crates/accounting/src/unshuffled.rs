@@ -18,7 +18,7 @@
 //! bound is attained by the users who come, for whom dropping out is one more coin; of a sample that shrinks,
 //! and of a range of rates, nothing is known from below.
 
-use crate::account::account;
+use crate::account::{account, answerable};
 use crate::bound::{Answer, Bound, Delta, Epsilon, Numerics, Standing};
 use crate::bounds::kairouz_2015;
 use crate::digits::plain;
@@ -29,6 +29,9 @@ use crate::one_round::finite;
 use crate::participation::Participation;
 use crate::plan::Plan;
 use crate::round::Round;
+
+/// The searches for ε end at most this part of it above the truth.
+const ROUNDED_UP: f64 = 1e-9;
 
 /// ε of a person who sends `rounds` reports of this mechanism, and is seen to.
 ///
@@ -43,6 +46,7 @@ pub fn unshuffled(
     rounds: u64,
     delta: Delta,
 ) -> Result<Answer<Epsilon>, Error> {
+    answerable(delta)?;
     let kairouz = |epsilon0: f64, delta0: f64| match rounds {
         0 => Ok(0.0),
         _ => kairouz_2015::epsilon(rounds, epsilon0, delta0, delta.value()).map_err(|unmet| {
@@ -78,7 +82,11 @@ pub fn unshuffled(
     let proved = Standing::Proved;
     let upper = Epsilon::new(value)?;
     let lower = match attained {
-        Some(words) => Bound::lower(upper, proved, method.into(), words.into()),
+        Some(words) => {
+            // The value was rounded up, by less than this.
+            let lower = Epsilon::new(value * (1.0 - ROUNDED_UP))?;
+            Bound::lower(lower, proved, method.into(), words.into())
+        }
         None => Bound::none(Epsilon::new(0.0)?, proved),
     };
     let upper = Bound::upper(upper, proved, method.into());
@@ -96,7 +104,8 @@ pub fn unshuffled(
 /// ```
 /// use shuffledp_accounting::{Delta, Mechanism, Round, with_dropout};
 /// let round = Round::new(Mechanism::kary_response(4, 1.0)?, 1000)?;
-/// let (all, some) = (with_dropout(&round, 1, 0.0, Delta::new(1e-6)?)?, with_dropout(&round, 1, 0.2, Delta::new(1e-6)?)?);
+/// let at = Delta::new(1e-6)?;
+/// let (all, some) = (with_dropout(&round, 1, 0.0, at)?, with_dropout(&round, 1, 0.2, at)?);
 /// assert_eq!(all.upper(), some.upper());
 /// assert!(some.lower().value() < all.lower().value());
 /// # Ok::<(), shuffledp_accounting::Error>(())

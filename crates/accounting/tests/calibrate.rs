@@ -76,8 +76,8 @@ fn fifty_calibrations_there_and_back() {
                 };
                 assert!(found.is_extreme || upper(further) > target, "{words}");
                 let gain = match unknown {
-                    Unknown::Users => found.value / found.at_best,
-                    _ => found.at_best / found.value,
+                    Unknown::Users => found.value / found.at_best.unwrap(),
+                    _ => found.at_best.unwrap() / found.value,
                 };
                 assert!((0.999..1.6).contains(&gain), "{words}");
             }

@@ -39,5 +39,5 @@ fn the_guide_lists_the_catalog() {
         std::fs::write(file, format!("{before}{begin}{made}{end}{after}")).unwrap();
         return;
     }
-    assert_eq!(kept, made, "remake it with CATALOG=overwrite");
+    assert!(kept == made, "remake it with CATALOG=overwrite");
 }

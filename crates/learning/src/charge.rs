@@ -51,7 +51,9 @@ impl Charge {
     /// Refuses a δ, or a kind of round, that has no price.
     pub(crate) fn check(&self, delta: Delta) -> Result<(), Error> {
         match self {
-            Self::Shuffled(_) if !(SMALLEST_DELTA..1.0).contains(&delta.value()) => {
+            Self::Shuffled(_) | Self::Local(_)
+                if !(SMALLEST_DELTA..1.0).contains(&delta.value()) =>
+            {
                 let value = plain(delta.value());
                 Err(Error::parameter("delta", value, "[1e-300, 1)"))
             }

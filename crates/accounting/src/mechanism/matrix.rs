@@ -6,9 +6,13 @@ use crate::atoms::Atoms;
 use crate::catalog::{Entry, Input};
 use crate::cells::Fineness;
 use crate::channel::Channel;
-use crate::error::{Error, Parameter};
+use crate::error::{Error, Parameter, within_count};
 use crate::local::LocalEpsilon;
 use crate::spec::RandomizerSpec;
+
+/// Every pair of inputs is priced against every third one: more inputs, or longer rows, would take minutes.
+const MOST_INPUTS: usize = 64;
+const MOST_ENTRIES: usize = 250_000;
 
 /// A finite channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +27,10 @@ pub(crate) const ENTRIES: &[Entry] = &[Entry {
     input: |_| Input::Category,
     mechanism: |spec| {
         let rows = needed(spec, Parameter::Rows, spec.rows.clone())?;
+        let entries: usize = rows.iter().map(Vec::len).sum();
+        let few = rows.len() <= MOST_INPUTS && entries <= MOST_ENTRIES;
+        let allowed = format!("[2, {MOST_INPUTS}], with at most {MOST_ENTRIES} entries in all");
+        within_count(Parameter::Rows, rows.len() as u64, few, allowed)?;
         Ok(Mechanism::matrix(Channel::new(rows)?))
     },
     phrase: |spec| match &spec.rows {

@@ -126,7 +126,7 @@ impl AuditArguments {
             }
             _ => priced.clone(),
         };
-        let round = Round::try_from(&spec)?.run_by(priced.mechanism().clone());
+        let round = Round::try_from(&spec)?.run_by(priced.mechanism().clone())?;
         let setting = self.setting(&spec, &round, &device, delta)?;
         let bracket = with_dropout(&round, spec.rounds, setting.dropout, delta)?;
         let shuffle: Shuffle = match self.fault {

@@ -100,7 +100,7 @@ impl CalibrateArguments {
             "delta": delta.value(),
             "solve": name,
             name: number(self.solve, found.value),
-            "at_best": number(self.solve, found.at_best),
+            "at_best": found.at_best.map(|value| number(self.solve, value)),
             "extreme": found.is_extreme,
             "epsilon": {
                 "upper": found.answer.upper().value(),
@@ -119,7 +119,9 @@ impl CalibrateArguments {
         csv.row([
             name.to_owned(),
             number(self.solve, found.value).to_string(),
-            number(self.solve, found.at_best).to_string(),
+            found
+                .at_best
+                .map_or(String::new(), |value| number(self.solve, value).to_string()),
             found.answer.upper().value().to_string(),
             found.answer.lower().value().to_string(),
         ]);
@@ -163,11 +165,14 @@ fn blocks(
     } else {
         ""
     };
-    let at_best = if found.at_best == found.value {
-        "No analysis can allow more.".to_owned()
-    } else {
-        let at_best = solve.printed(found.at_best);
-        format!("No analysis can get further than {flag} {at_best}.")
+    let at_best = match found.at_best {
+        None => "How much further an analysis could get is not known: there is no lower bound."
+            .to_owned(),
+        Some(at_best) if at_best == found.value => "No analysis can allow more.".to_owned(),
+        Some(at_best) => {
+            let at_best = solve.printed(at_best);
+            format!("No analysis can get further than {flag} {at_best}.")
+        }
     };
     vec![
         Block::Paragraph(format!(
@@ -175,9 +180,13 @@ fn blocks(
             solve.best(),
         )),
         Block::Line(format!(
-            "{sentence} There epsilon is at most {upper} ({}, {}), and at least {lower}, when {}.",
+            "{sentence} There epsilon is at most {upper} ({}, {}){}, when {}.",
             upper.standing(),
             upper.method(),
+            match lower.attained_by() {
+                Some(_) => format!(", and at least {lower}"),
+                None => String::new(),
+            },
             found.answer.relation(),
         )),
         Block::Line(at_best),

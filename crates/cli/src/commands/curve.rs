@@ -479,10 +479,12 @@ impl CurveArguments {
         };
         let mut points = Vec::new();
         for entry in compare_where(round, *rounds, delta, &|name| bounds.wants(name))? {
-            let ours =
-                entry.standing == Standing::Certified && entry.name.starts_with("shuffledp ");
             points.push(Point {
-                name: if ours { OURS.to_owned() } else { entry.name },
+                name: if entry.is_ours {
+                    OURS.to_owned()
+                } else {
+                    entry.name
+                },
                 side: entry.side,
                 standing: entry.standing,
                 value: entry.epsilon.ok(),
@@ -543,17 +545,7 @@ impl CurveArguments {
         }
     }
 
-    fn json(
-        &self,
-        mut query: Map<String, Value>,
-        asked: Asked,
-        sheet: &Sheet,
-    ) -> Map<String, Value> {
-        match asked {
-            Asked::EpsilonAt(delta) => query.insert("delta".into(), json!(delta.value())),
-            Asked::DeltaAt(epsilon) => query.insert("epsilon".into(), json!(epsilon.value())),
-            _ => None,
-        };
+    fn json(&self, query: Map<String, Value>, asked: Asked, sheet: &Sheet) -> Map<String, Value> {
         let series: Vec<Value> = sheet
             .series
             .iter()
@@ -567,7 +559,14 @@ impl CurveArguments {
             })
             .collect();
         let over = sheet.over.as_str();
-        fields(json!({ "query": query, "over": over, over: sheet.at, "series": series }))
+        let mut object = fields(json!({ "query": query, "over": over, over: sheet.at }));
+        match asked {
+            Asked::EpsilonAt(delta) => object.insert("delta".into(), json!(delta.value())),
+            Asked::DeltaAt(epsilon) => object.insert("epsilon".into(), json!(epsilon.value())),
+            _ => None,
+        };
+        object.insert("series".into(), json!(series));
+        object
     }
 }
 

@@ -190,8 +190,8 @@ struct Outcome {
 struct Priced {
     spec: RoundSpec,
     answer: Answer<Epsilon>,
-    /// Further fields of the query.
-    query: Map<String, Value>,
+    /// What was collected, and how.
+    collected: Map<String, Value>,
 }
 
 impl RoundArguments {
@@ -375,16 +375,16 @@ impl RoundArguments {
 
     /// What the round costs. It is priced as the device that runs: its grid may have a law of its own.
     fn priced<R: Randomizer>(&self, spec: &RoundSpec, randomizer: &R) -> Result<Priced, Failure> {
-        let round = Round::try_from(spec)?.run_by(randomizer.mechanism().clone());
+        let round = Round::try_from(spec)?.run_by(randomizer.mechanism().clone())?;
         let answer = with_dropout(&round, 1, self.dropout()?, self.delta()?)?;
-        let mut query = described(spec);
-        query.insert("input".into(), json!(self.input.display().to_string()));
-        query.insert("column".into(), json!(self.column));
-        query.insert("dropout".into(), json!(self.dropout()?));
         Ok(Priced {
             spec: spec.clone(),
             answer,
-            query,
+            collected: fields(json!({
+                "input": self.input.display().to_string(),
+                "column": self.column,
+                "dropout": self.dropout()?,
+            })),
         })
     }
 
@@ -511,7 +511,8 @@ impl RoundArguments {
             .collect();
         let answer = &outcome.priced.answer;
         Ok(fields(json!({
-            "query": outcome.priced.query,
+            "query": described(&outcome.priced.spec),
+            "collected": outcome.priced.collected,
             "seed": self.seed(),
             "reports": outcome.reports,
             "malformed": outcome.malformed,

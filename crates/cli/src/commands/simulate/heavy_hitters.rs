@@ -63,7 +63,7 @@ impl HeavyHittersArguments {
         let (spec, _) = round.own_randomizer("heavy hitters", "prefixes", &people)?;
         let mut priced = round.priced(&spec, &prefixes)?;
         priced
-            .query
+            .collected
             .insert("length".into(), serde_json::json!(length));
         let value = |record: usize| names[places[record] as usize].as_bytes();
         let analyzer = round.collect(&spec, &prefixes, &people, value)?;

@@ -51,10 +51,10 @@ impl QuantilesArguments {
         let hierarchy = Hierarchy::new(depth as u32, epsilon0)?;
         let mut priced = round.priced(&spec, &hierarchy)?;
         priced
-            .query
+            .collected
             .insert("range".into(), serde_json::json!([low, high]));
         priced
-            .query
+            .collected
             .insert("depth".into(), serde_json::json!(depth));
         let cells = 1u64 << depth;
         let cell = |number: f64| ((number * cells as f64) as u64).min(cells - 1);
