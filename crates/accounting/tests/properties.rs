@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 use shuffledp_accounting::{
-    Answer, Channel, Delta, Epsilon, Error, Mechanism, RatioSummary, Round, account,
+    Answer, Channel, Delta, Epsilon, Error, Mechanism, RatioSummary, Round, account, plain,
 };
 
 /// Answers are good to about a millionth; comparisons allow for it.
@@ -215,13 +215,16 @@ fn mistakes_are_named() {
         let error = message(Mechanism::ldp(bad).unwrap_err());
         assert_eq!(
             error,
-            format!("epsilon0 {bad} is outside [1e-12, 100] (or exactly 0)")
+            format!(
+                "epsilon0 {} is outside [1e-12, 100] (or exactly 0)",
+                plain(bad)
+            )
         );
     }
     for bad in [f64::NAN, -1e-9, 1.1, f64::INFINITY] {
         assert_eq!(
             message(Delta::new(bad).unwrap_err()),
-            format!("delta {bad} is outside [0, 1]")
+            format!("delta {} is outside [0, 1]", plain(bad))
         );
     }
     let account = account(&ldp(1.0, 100)).unwrap();
@@ -229,7 +232,7 @@ fn mistakes_are_named() {
         let error = account.epsilon(Delta::new(bad).unwrap()).unwrap_err();
         assert_eq!(
             message(error),
-            format!("delta {bad} is outside [1e-300, 1)")
+            format!("delta {} is outside [1e-300, 1)", plain(bad))
         );
     }
     for bad in [0.0, -0.5, 1.5, f64::NAN] {
