@@ -34,7 +34,7 @@ pub struct Account {
 /// use shuffledp_accounting::{Mechanism, Plan, Round, account};
 /// let round = Round::new(Mechanism::kary_response(10, 3.0)?, 1000)?;
 /// let answer = account(&round)?.epsilon(1e-6)?;
-/// assert_eq!(answer.upper().to_string(), "0.663351");
+/// assert_eq!(answer.upper().to_string(), "0.663361");
 /// // A hundred such rounds, each adaptive to the results of the earlier ones.
 /// let hundred = account(&Plan::new(round, 100)?)?.epsilon(1e-6)?;
 /// assert!(hundred.upper().value() < 10.0 * answer.upper().value() * 1.5);

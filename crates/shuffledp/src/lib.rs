@@ -58,7 +58,7 @@
 //! let sentence = "100 shuffled rounds, 10,000 users, 10-ary randomized response, epsilon0 = 3, \
 //!                 each taking part with probability 0.01.";
 //! assert_eq!(plan.sentence(), sentence);
-//! assert!(account(&plan)?.epsilon(1e-6)?.upper().value() < 0.18);
+//! assert!(account(&plan)?.epsilon(1e-6)?.upper().value() < 0.19);
 //! # Ok::<(), shuffledp::Error>(())
 //! ```
 //!
