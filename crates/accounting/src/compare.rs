@@ -395,9 +395,10 @@ impl Question {
                         return Ok((one(delta, false)?, None));
                     }
                     settled()?;
-                    numerical_accounting::strong_composed(users, k, epsilon0, rounds)
-                        .map(|composition| (composition.epsilon(delta), None))
-                        .ok_or_else(|| Unmet("losses that a lattice can hold".into()))
+                    let epsilon = numerical_accounting::strong_composed_epsilon(
+                        users, k, epsilon0, rounds, delta,
+                    )?;
+                    Ok((epsilon, None))
                 },
             ),
         ]

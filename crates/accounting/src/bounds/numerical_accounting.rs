@@ -111,6 +111,32 @@ pub fn strong_composed(users: u64, k: u64, epsilon0: f64, rounds: u64) -> Option
 /// Below every δ that anybody plots.
 const DEEP: f64 = -80.0;
 
+/// ε of `rounds` rounds against A_s, tight.
+///
+/// ```
+/// use shuffledp_accounting::bounds::numerical_accounting::{strong_composed, strong_composed_epsilon};
+/// let epsilon0 = 13f64.ln();
+/// let epsilon = strong_composed_epsilon(1000, 4, epsilon0, 4, 1e-6)?;
+/// let four = strong_composed(1000, 4, epsilon0, 4).unwrap();
+/// assert!(four.delta(epsilon) <= 1e-6 && four.delta(0.999 * epsilon) > 1e-6);
+/// assert!((epsilon - 1.5).abs() < 0.01, "{epsilon}");
+/// # Ok::<(), shuffledp_accounting::bounds::Unmet>(())
+/// ```
+pub fn strong_composed_epsilon(
+    users: u64,
+    k: u64,
+    epsilon0: f64,
+    rounds: u64,
+    delta: f64,
+) -> Result<f64, Unmet> {
+    let composition = strong_composed(users, k, epsilon0, rounds)
+        .ok_or_else(|| Unmet("losses that a lattice can hold".into()))?;
+    // No finite loss of a round is larger than ln n.
+    let limit = rounds as f64 * (users as f64).ln();
+    solve(limit, delta, |epsilon| composition.delta(epsilon))
+        .ok_or_else(|| Unmet("infinite losses rarer than delta".into()))
+}
+
 /// ε of one round against A_s, as printed or tight.
 pub fn strong_epsilon(
     users: u64,
