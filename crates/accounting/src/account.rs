@@ -1,20 +1,20 @@
 //! The price of a plan: every theorem that applies, asked for its best number.
 //!
 //! [`crate::laws`] has the laws of each round; [`crate::one_round`] answers one round by its profile,
-//! [`crate::many_rounds`] several by composing privacy loss distributions; [`crate::approximate`] has the
-//! rounds of which only an approximate local guarantee is known. Both bounds are certified: every step bounds
-//! its own errors.
+//! [`crate::many_rounds`] several by composing privacy loss distributions; [`crate::upper`] has the theorems
+//! that are not laws. Both bounds are certified: every step bounds its own errors.
 
-use crate::approximate;
 use crate::bound::{Answer, Delta, Epsilon};
 use crate::cells::Fineness;
-use crate::compose::{ln_gaussian_delta, ln_tail};
+use crate::compose::ln_tail;
 use crate::error::{Error, Parameter, within};
-use crate::laws::Priced;
+use crate::gaussian::{gdp_delta, gdp_epsilon};
+use crate::laws::{Priced, Want};
 use crate::many_rounds::DEEPEST;
 use crate::one_round::{finite, ordered};
 use crate::plan::Plan;
 use crate::relation::Relation;
+use crate::upper::alone::gaussian_alone;
 use std::sync::Arc;
 
 /// Relative accuracy in ε that the lattice of losses aims at, unless told otherwise: below the sixth digit
@@ -52,16 +52,6 @@ pub fn account(plan: impl Into<Plan>) -> Result<Account, Error> {
         .map(|(round, times)| Ok((Arc::new(Priced::new(round, fineness)?), *times)))
         .collect();
     Ok(Account::of(rounds?))
-}
-
-/// The upper bound on ε of rounds that have dominating laws, for [`approximate`] to build on.
-pub(crate) fn pure_epsilon(plan: &Plan, delta: f64) -> Result<f64, Error> {
-    account(plan)?.upper_epsilon(delta)
-}
-
-/// The upper bound on δ of such rounds.
-pub(crate) fn pure_delta(plan: &Plan, epsilon: f64) -> Result<f64, Error> {
-    account(plan)?.upper_delta(epsilon)
 }
 
 impl Account {
@@ -103,25 +93,19 @@ impl Account {
         let (lower, best) = self.best(0.0, (-2.0 * delta.ln()).sqrt(), |strategy| {
             Ok(self.optimistic(strategy, tail)?.epsilon(delta))
         })?;
-        let rounds = self.described();
-        let (most, other, numerics) = if self.is_approximate() {
-            let (most, way) = approximate::epsilon(&rounds, delta, &pure_epsilon)?;
-            (most, Some(way), self.numerics(0.0, tail)?)
-        } else {
-            let upper = self.pessimistic(tail)?;
-            let numerics = self.numerics(upper.infinite(), tail)?;
-            let (local, way) = approximate::local_epsilon(&rounds, delta);
-            let most = upper.epsilon(delta);
-            if local < most {
-                (local, Some(way), numerics)
-            } else {
-                (most, None, numerics)
-            }
+        let upper = self.pessimistic(tail)?;
+        let numerics = self.numerics(Want::Dominating, upper.infinite(), tail)?;
+        let most = upper.epsilon(delta);
+        let local =
+            gaussian_alone(&self.described()).map_or(f64::INFINITY, |mu| gdp_epsilon(mu, delta));
+        let (most, method) = match local < most {
+            true => (local, self.method_alone()),
+            false => (most, self.method(Want::Dominating, tail)?),
         };
         finite(most, self.name(), delta)?;
         ordered(lower, most)?;
         let (most, lower) = (Epsilon::new(most)?, Epsilon::new(lower)?);
-        Ok(self.answer(most, lower, best, other, numerics))
+        Ok(self.answer(most, lower, best, method, numerics))
     }
 
     /// The lower bound of [`Account::epsilon`] alone.
@@ -139,28 +123,12 @@ impl Account {
     /// The upper bound of [`Account::epsilon`] alone.
     pub(crate) fn upper_epsilon(&self, delta: f64) -> Result<f64, Error> {
         if let [(round, 1)] = &self.rounds[..] {
-            return Ok(round.upper_epsilon(delta)?.0);
-        }
-        let rounds = self.described();
-        if self.is_approximate() {
-            return Ok(approximate::epsilon(&rounds, delta, &pure_epsilon)?.0);
+            return Ok(round.dominating.epsilon(delta).0);
         }
         let tail = ln_tail(delta.ln(), self.total());
-        let local = approximate::local_epsilon(&rounds, delta).0;
+        let local =
+            gaussian_alone(&self.described()).map_or(f64::INFINITY, |mu| gdp_epsilon(mu, delta));
         Ok(self.pessimistic(tail)?.epsilon(delta).min(local))
-    }
-
-    /// The upper bound of [`Account::delta`] alone.
-    pub(crate) fn upper_delta(&self, epsilon: f64) -> Result<f64, Error> {
-        if let [(round, 1)] = &self.rounds[..] {
-            return Ok(round.upper_delta(epsilon)?.0);
-        }
-        Ok(self.deep_enough(epsilon)?.1)
-    }
-
-    /// Whether some round's local guarantee is approximate.
-    fn is_approximate(&self) -> bool {
-        self.rounds.iter().any(|(round, _)| round.is_approximate())
     }
 
     /// The name of the first law, for messages.
@@ -169,9 +137,9 @@ impl Account {
         first.map_or("", |(round, _)| round.dominating_name)
     }
 
-    /// For questions that only privacy loss distributions answer.
-    fn refuse_approximate(&self) -> Result<(), Error> {
-        match self.rounds.iter().find(|(round, _)| round.is_approximate()) {
+    /// For questions that have no answer where a loss may be infinite.
+    fn refuse_infinite_losses(&self) -> Result<(), Error> {
+        match self.rounds.iter().find(|(round, _)| round.has_no_law()) {
             Some((round, _)) => Err(Error::NotPriced {
                 mechanism: round.dominating_name,
             }),
@@ -189,27 +157,20 @@ impl Account {
         if let [(round, 1)] = &self.rounds[..] {
             return round.delta(epsilon);
         }
-        let rounds = self.described();
-        let (most, other, tail, infinite) = if self.is_approximate() {
-            let (most, way) = approximate::delta(&rounds, epsilon, &pure_delta)?;
-            let tail = ln_tail(ln_gaussian_delta(epsilon, self.variance()), self.total());
-            (most, Some(way), tail, 0.0)
-        } else {
-            let (upper, most, tail) = self.deep_enough(epsilon)?;
-            let (local, way) = approximate::local_delta(&rounds, epsilon);
-            if local < most {
-                (local, Some(way), tail, upper.infinite())
-            } else {
-                (most, None, tail, upper.infinite())
-            }
+        let (upper, most, tail) = self.deep_enough(epsilon)?;
+        let infinite = upper.infinite();
+        let local = gaussian_alone(&self.described()).map_or(1.0, |mu| gdp_delta(mu, epsilon));
+        let (most, method) = match local < most {
+            true => (local, self.method_alone()),
+            false => (most, self.method(Want::Dominating, tail)?),
         };
         let (lower, best) = self.best(0.0, epsilon / self.variance().sqrt(), |strategy| {
             Ok(self.optimistic(strategy, tail)?.delta(epsilon))
         })?;
         ordered(lower, most)?;
-        let numerics = self.numerics(infinite, tail)?;
+        let numerics = self.numerics(Want::Dominating, infinite, tail)?;
         let (most, lower) = (Delta::new(most)?, Delta::new(lower)?);
-        Ok(self.answer(most, lower, best, other, numerics))
+        Ok(self.answer(most, lower, best, method, numerics))
     }
 
     /// The trade-off function: the type II error of any test with type I error `alpha` in (0, 1) is at least
@@ -221,7 +182,7 @@ impl Account {
             alpha > 0.0 && alpha < 1.0,
             "(0, 1)",
         )?;
-        self.refuse_approximate()?;
+        self.refuse_infinite_losses()?;
         let tail = ln_tail(alpha.ln() - 23.0, self.total());
         let upper = self.pessimistic(tail)?;
         // The smallest error is the best attack: the largest of its negative. Guessing has 1 − α.
@@ -230,9 +191,10 @@ impl Account {
             let reverse = self.optimistic(&strategy.reversed(), tail)?;
             Ok(-forward.type_two_error(&reverse, alpha))
         })?;
-        let numerics = self.numerics(upper.infinite(), tail)?;
+        let numerics = self.numerics(Want::Dominating, upper.infinite(), tail)?;
         let error = upper.type_two_error(&upper, alpha);
-        Ok(self.answer(error, -negative, best, None, numerics))
+        let method = self.method(Want::Dominating, tail)?;
+        Ok(self.answer(error, -negative, best, method, numerics))
     }
 
     /// The Rényi divergence of order `order` > 1 of the composed pair.
@@ -243,29 +205,31 @@ impl Account {
             (1.0 + 1e-6..=1e6).contains(&order),
             "[1 + 1e-6, 1e6]",
         )?;
-        self.refuse_approximate()?;
-        let upper = self.pessimistic(DEEPEST)?;
+        self.refuse_infinite_losses()?;
+        let upper = self.by_laws(DEEPEST)?;
         let (lower, best) = self.best(0.0, f64::INFINITY, |strategy| {
             Ok(self.optimistic(strategy, DEEPEST)?.renyi(order))
         })?;
         let most = upper.renyi(order);
         ordered(lower, most)?;
-        let numerics = self.numerics(upper.infinite(), DEEPEST)?;
-        Ok(self.answer(most, lower, best, None, numerics))
+        let numerics = self.numerics(Want::Laws, upper.infinite(), DEEPEST)?;
+        let method = self.method(Want::Laws, DEEPEST)?;
+        Ok(self.answer(most, lower, best, method, numerics))
     }
 
     /// Mean and variance of the privacy loss of the dominating and of the best attained pair, as discretized.
     pub fn loss_moments(&self) -> Result<Answer<(f64, f64)>, Error> {
-        self.refuse_approximate()?;
+        self.refuse_infinite_losses()?;
         let tail = ln_tail(-40.0, self.total());
-        let upper = self.pessimistic(tail)?;
+        let upper = self.by_laws(tail)?;
         let best = self.strategies(0.0).into_iter().next();
         let attained = match &best {
             Some(strategy) => self.optimistic(strategy, tail)?.loss_moments(),
             None => (0.0, 0.0),
         };
-        let numerics = self.numerics(upper.infinite(), tail)?;
-        Ok(self.answer(upper.loss_moments(), attained, best, None, numerics))
+        let numerics = self.numerics(Want::Laws, upper.infinite(), tail)?;
+        let method = self.method(Want::Laws, tail)?;
+        Ok(self.answer(upper.loss_moments(), attained, best, method, numerics))
     }
 }
 

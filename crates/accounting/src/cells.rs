@@ -92,6 +92,20 @@ impl Point {
     }
 }
 
+/// Mass at (e^s, e^{−s}) times `shrunk`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) weight: f64,
+    /// s.
+    pub(crate) exponent: f64,
+    pub(crate) shrunk: f64,
+}
+
+/// sinh, to full relative accuracy near zero.
+fn sinh(x: f64) -> f64 {
+    0.5 * (expm1(x) - expm1(-x))
+}
+
 /// A likelihood ratio that varies along a line.
 pub(crate) struct Ray<D> {
     /// ω at z + d, for z a multiple of a small power of two (or an end of the line) and d within a cell.
@@ -122,6 +136,42 @@ impl<D: Fn(f64, f64) -> f64> Ray<D> {
             points[i + 1].weight += right;
         }
         points
+    }
+
+    /// Where both ratios vary, (e^s, e^{−s}) up to a constant: the mass of each cell at the corners of the
+    /// triangle of its two ends and the crossing of the tangents there, which is the middle of the cell
+    /// shrunk by cosh. Mass and both means are kept. For a cell of width w and a point d into it, with
+    /// S(x) = sinh(slope·x/2), the shares are S(d)²/S(w)² and S(w−d)²/S(w)² at the far and the near end, and
+    /// the rest in the middle.
+    pub(crate) fn above_hyperbola(&self, fineness: Fineness) -> Vec<Node> {
+        let edges = self.edges(fineness);
+        let half_sinh = |x: f64| sinh(0.5 * self.slope * x);
+        let end = |z: f64| Node {
+            weight: 0.0,
+            exponent: self.slope * (z - self.origin),
+            shrunk: 1.0,
+        };
+        let mut ends: Vec<Node> = edges.iter().map(|&z| end(z)).collect();
+        let mut middles = Vec::new();
+        for (i, pair) in edges.windows(2).enumerate() {
+            let (low, high) = (pair[0], pair[1]);
+            let width = high - low;
+            let whole = half_sinh(width).powi(2);
+            let cosh = (1.0 + whole).sqrt();
+            let far = self.integral(low, high, |d| half_sinh(d).powi(2) / whole);
+            let near = self.integral(low, high, |d| half_sinh(width - d).powi(2) / whole);
+            ends[i].weight += near;
+            ends[i + 1].weight += far;
+            middles.push(Node {
+                weight: self.integral(low, high, |d| {
+                    2.0 * cosh * half_sinh(d) * half_sinh(width - d) / whole
+                }),
+                exponent: self.slope * (0.5 * (low + high) - self.origin),
+                shrunk: 1.0 / cosh,
+            });
+        }
+        ends.extend(middles);
+        ends
     }
 
     /// Each cell at its mean.

@@ -89,6 +89,17 @@ impl Composition {
             * (1.0 + 4.0 * f64::EPSILON * self.parts.len() as f64)
     }
 
+    /// Here δ is what infinite losses leave of it, at the latest: the largest loss where there is one, else the
+    /// end of the lattices.
+    fn reach(&self) -> f64 {
+        let limit = self.loss_limit();
+        if limit.is_finite() {
+            return limit;
+        }
+        let ends = self.parts.iter().map(|(pld, times)| pld.largest_loss() * *times as f64);
+        ends.sum::<f64>() * (1.0 + 1e-9)
+    }
+
     /// Mean and variance of the composed loss, infinite losses counted at the largest possible one.
     pub fn loss_moments(&self) -> (f64, f64) {
         let (mut mean, mut variance) = (0.0, 0.0);
@@ -96,7 +107,7 @@ impl Composition {
             let losses = pld
                 .losses()
                 .iter()
-                .chain([(pld.loss_limit(), pld.infinite())]);
+                .chain([(pld.largest_loss(), pld.infinite())]);
             let (mut mass, mut first, mut second) = (0.0, 0.0, 0.0);
             for (loss, p) in losses {
                 mass += p;
@@ -145,7 +156,8 @@ impl Composition {
     /// The least ε with δ(ε) ≤ `delta`, rounded to this side; infinite where the laws leave out more than
     /// that.
     pub fn epsilon(&self, delta: f64) -> f64 {
-        if self.lost() >= delta {
+        let unbounded = self.loss_limit().is_infinite() && self.infinite() >= delta;
+        if self.lost() >= delta || unbounded {
             return f64::INFINITY;
         }
         let ln_delta = match self.side {
@@ -159,7 +171,7 @@ impl Composition {
             _ if self.ln_delta(&ramp, 0.0) <= ln_delta => return 0.0,
             _ => (self.guess(delta), 0.02),
         };
-        let crossing = falling_crossing(0.0, self.loss_limit(), guess, TOLERANCE, |epsilon| {
+        let crossing = falling_crossing(0.0, self.reach(), guess, TOLERANCE, |epsilon| {
             above_wanted(self.ln_delta(&ramp, epsilon), ln_delta)
         });
         match self.side {
@@ -177,7 +189,7 @@ impl Composition {
         for _ in 0..4 {
             z = (2.0 * (budget - ln(z / deviation.min(1.0) + 1.0)).max(0.1)).sqrt();
         }
-        (mean + deviation * z).min(0.5 * self.loss_limit())
+        (mean + deviation * z).min(0.5 * self.reach())
     }
 
     /// The type II error of the best test with type I error `alpha` in (0, 1): at least this for all pairs of

@@ -43,8 +43,21 @@ fn tail(z: f64) -> f64 {
     0.5 * erfc(z * FRAC_1_SQRT_2)
 }
 
-/// Probability of reports beyond the reach, from wherever in [0, 1] they come.
-fn lost(sigma: f64) -> f64 {
+/// Reports on one side of a center, in units of the noise: where two values lie `slope` on either side of it,
+/// their likelihood ratios against the center are e^{±slope·z}, up to a constant.
+pub(crate) fn half_line(slope: f64) -> Ray<impl Fn(f64, f64) -> f64> {
+    Ray {
+        density,
+        slope,
+        origin: 0.0,
+        from: 0.0,
+        to: REACH,
+        core: CORE,
+    }
+}
+
+/// Probability of reports beyond the reach, from values up to 1 away.
+pub(crate) fn lost(sigma: f64) -> f64 {
     4.0 * tail(REACH - 1.0 / sigma)
 }
 

@@ -1,8 +1,14 @@
 //! The laws that stand for one round: those that together dominate it, and those that some dataset attains.
 //!
 //! Upper: δ of a round is at most the largest over a family of dominating laws: one for most mechanisms, one
-//! for each pair of inputs of a matrix, one for each end of a range of check-in rates. Lower: explicit
-//! adversaries, each valid alone.
+//! for each pair of inputs of a matrix, one for each end of a range of check-in rates. Where theorems of
+//! another form apply ([`crate::upper`]), the smallest of all holds. Lower: explicit adversaries, each valid
+//! alone.
+//!
+//! Reports that depend on earlier reports of the same round change nothing where one law is the largest in
+//! convex order over all pairs of user 1's values (Theorem S′, `atoms.proof.md`). Where a mechanism has
+//! several laws, an adaptive round may mix them, and the law of any ε₀-LDP randomizer stands for it. Bounds
+//! that count reports of one randomizer do not hold then.
 //!
 //! Colluding users are subtracted from n: they can be handed over to the analyzer, reports and all. With m of
 //! n sampled, the number of honest participants is at most m, and δ grows with it (Jensen: a participant's X
@@ -10,7 +16,7 @@
 //! forgoes the knowledge of the colluders, and is m of n.
 
 use crate::atoms::Atoms;
-use crate::bound::{Side, Standing};
+use crate::bound::Side;
 use crate::cells::Fineness;
 use crate::error::Error;
 use crate::mechanism::{Adversary, Local};
@@ -18,18 +24,29 @@ use crate::participation::{Participation, Rate};
 use crate::pld::{Company, Pld, Resolution};
 use crate::profile::{Direction, Profile};
 use crate::round::Round;
+use crate::upper::{BY_LAWS, Dominating};
 use std::sync::{Mutex, PoisonError};
 
 /// The laws of one round, and their privacy loss distributions once these have been needed.
 #[derive(Debug)]
 pub(crate) struct Priced {
     pub(crate) round: Round,
-    /// δ of the round is at most the largest of these; none where its local guarantee is approximate.
-    pub(crate) dominating: Vec<Profile>,
+    /// What bounds δ of the round from above.
+    pub(crate) dominating: Dominating,
+    /// The name of the laws.
     pub(crate) dominating_name: &'static str,
     /// δ of some instance of the round is each of these, the most promising first.
     pub(crate) attained: Vec<Attained>,
-    made: Mutex<Vec<(Want, Resolution, Pld)>>,
+    made: Mutex<Vec<Made>>,
+}
+
+/// A privacy loss distribution that was made, and the bounds that it came from, other than laws.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    want: Want,
+    resolution: Resolution,
+    pub(crate) pld: Pld,
+    pub(crate) ways: Vec<&'static str>,
 }
 
 /// A law that some instance of the round attains.
@@ -43,34 +60,31 @@ pub(crate) struct Attained {
 /// Which privacy loss distribution of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
+    /// The smallest of all bounds from above.
     Dominating,
+    /// The laws alone, for questions that an infinite loss leaves without an answer.
+    Laws,
     Attained(usize, Direction),
 }
 
 impl Priced {
     pub(crate) fn new(round: &Round, fineness: Fineness) -> Result<Self, Error> {
-        let (dominating, dominating_name) = dominating_profiles(round, fineness)?;
+        let (laws, dominating_name) = dominating_profiles(round, fineness)?;
         Ok(Self {
             round: round.clone(),
-            dominating,
+            dominating: Dominating {
+                laws,
+                others: round.mechanism().upper_profiles(round),
+            },
             dominating_name,
             attained: attained_profiles(round, fineness)?,
             made: Mutex::new(Vec::new()),
         })
     }
 
-    /// Whether only an approximate local guarantee dominates it: then there is no dominating law.
-    pub(crate) fn is_approximate(&self) -> bool {
-        self.dominating.is_empty()
-    }
-
-    /// How sure an upper bound by this method is. The optimal composition of an (ε₀, δ₀) guarantee without a
-    /// shuffler subtracts two tails in ordinary floating point; everything else bounds its errors.
-    pub(crate) fn standing(&self, way: &str) -> Standing {
-        match self.round.mechanism().local() {
-            Local::Approximate(..) if way == "local" => Standing::Proved,
-            _ => Standing::Certified,
-        }
+    /// Whether no law of atoms dominates it: then its losses may be infinite.
+    pub(crate) fn has_no_law(&self) -> bool {
+        self.dominating.laws.is_empty()
     }
 
     /// Whether the adversaries are instances of this very round.
@@ -80,17 +94,20 @@ impl Priced {
 
     /// The variance of the loss of one round, about.
     pub(crate) fn variance(&self) -> f64 {
-        self.leading().loss_deviation().powi(2)
+        self.loss_deviation().powi(2)
     }
 
-    /// The law that varies most.
-    pub(crate) fn leading(&self) -> &Profile {
-        // There is always an adversary.
-        self.dominating.first().unwrap_or(&self.attained[0].profile)
+    /// The standard deviation of the loss of one round, about.
+    pub(crate) fn loss_deviation(&self) -> f64 {
+        self.dominating.loss_deviation()
     }
 
-    /// A distribution of this accuracy and depth, made once. `None` if the loss is always zero, or if a lower
-    /// one cannot be had: leaving a round out lowers the bound.
+    /// No loss of a round is larger, but for an event that counts in δ.
+    pub(crate) fn loss_limit(&self) -> f64 {
+        self.dominating.loss_limit()
+    }
+
+    /// The privacy loss distribution alone, see [`Priced::made`].
     pub(crate) fn pld(
         &self,
         want: Want,
@@ -98,41 +115,73 @@ impl Priced {
         ln_tail: f64,
         company: Company,
     ) -> Result<Option<Pld>, Error> {
-        let (profiles, side) = match want {
-            Want::Dominating => (&self.dominating[..], Side::Upper),
+        Ok(self
+            .made(want, accuracy, ln_tail, company)?
+            .map(|made| made.pld))
+    }
+
+    /// A distribution of this accuracy and depth, made once. `None` if the loss is always zero, or if a lower
+    /// one cannot be had: leaving a round out lowers the bound.
+    pub(crate) fn made(
+        &self,
+        want: Want,
+        accuracy: f64,
+        ln_tail: f64,
+        company: Company,
+    ) -> Result<Option<Made>, Error> {
+        let by_laws = want == Want::Laws || self.dominating.others.is_empty();
+        let resolution = match want {
+            Want::Dominating if !by_laws => {
+                Resolution::of_bounds(&self.dominating, accuracy, ln_tail, company)
+            }
+            Want::Dominating | Want::Laws => {
+                let laws = &self.dominating.laws;
+                if laws.iter().all(|law| law.atoms().loss_limit() == 0.0) {
+                    return Ok(None);
+                }
+                Resolution::for_accuracy(laws, Side::Upper, accuracy, ln_tail, company)
+            }
             Want::Attained(index, _) => {
                 let profile = &self.attained[index].profile;
-                (std::slice::from_ref(profile), Side::Lower)
+                if profile.atoms().loss_limit() == 0.0 {
+                    return Ok(None);
+                }
+                let profiles = std::slice::from_ref(profile);
+                Resolution::for_accuracy(profiles, Side::Lower, accuracy, ln_tail, company)
             }
         };
-        if profiles[0].atoms().loss_limit() == 0.0 {
-            return Ok(None);
-        }
-        let resolution = Resolution::for_accuracy(profiles, side, accuracy, ln_tail, company);
         // A panic elsewhere while the lock was held leaves the list as it was: entries are only ever added
         // whole. The lock is not held while building, which uses all cores.
         let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |(kept, have, _): &&(Want, Resolution, Pld)| {
-            // Not merely fine enough: an answer must not depend on what was asked before.
-            *kept == want && *have == resolution
-        };
-        if let Some((_, _, pld)) = made().iter().find(fits) {
-            return Ok(Some(pld.clone()));
+        // Not merely fine enough: an answer must not depend on what was asked before.
+        let fits = |made: &&Made| made.want == want && made.resolution == resolution;
+        if let Some(found) = made().iter().find(fits) {
+            return Ok(Some(found.clone()));
         }
-        let pld = match want {
-            Want::Dominating => Some(Pld::pessimistic(&self.dominating, resolution).ok_or(
-                Error::NotResolved {
-                    mechanism: self.dominating_name,
-                },
-            )?),
+        let (pld, ways) = match want {
+            Want::Dominating if !by_laws => Pld::of_bounds(&self.dominating, resolution),
+            Want::Dominating | Want::Laws => {
+                let pld = Pld::pessimistic(&self.dominating.laws, resolution);
+                (pld, vec![BY_LAWS])
+            }
             Want::Attained(index, direction) => {
-                Pld::optimistic(&self.attained[index].profile, direction, resolution)
+                let profile = &self.attained[index].profile;
+                let Some(pld) = Pld::optimistic(profile, direction, resolution) else {
+                    return Ok(None);
+                };
+                (Some(pld), Vec::new())
             }
         };
-        if let Some(pld) = &pld {
-            made().push((want, resolution, pld.clone()));
-        }
-        Ok(pld)
+        let new = Made {
+            want,
+            resolution,
+            pld: pld.ok_or(Error::NotResolved {
+                mechanism: self.dominating_name,
+            })?,
+            ways,
+        };
+        made().push(new.clone());
+        Ok(Some(new))
     }
 }
 
@@ -142,23 +191,25 @@ pub(crate) fn dominating_profiles(
     round: &Round,
     fineness: Fineness,
 ) -> Result<(Vec<Profile>, &'static str), Error> {
+    let (laws, name) = dominating_atoms(round, fineness)?;
     let mut dominating = Vec::new();
-    for atoms in dominating_atoms(round, fineness)? {
-        for atoms in dominating_with(atoms, round.participation())? {
-            dominating.push(match round.participation() {
-                Participation::Sample(size) => Profile::sampled(atoms, round.honest(), size),
-                _ => Profile::new(atoms, round.honest()),
-            });
-        }
+    for atoms in laws {
+        dominating.extend(profiles_with(round, atoms)?);
     }
     // The most promising first: once one is solved, the others mostly need a single evaluation to be ruled
     // out.
     dominating.sort_by(|a, b| b.loss_deviation().total_cmp(&a.loss_deviation()));
-    let name = match round.mechanism().local() {
-        Local::Pure(_) if round.is_adaptive_within_round() => "ldp-adaptive",
-        _ => round.mechanism().name(),
-    };
     Ok((dominating, name))
+}
+
+/// The profiles of a law, as the users of this round take part.
+pub(crate) fn profiles_with(round: &Round, atoms: Atoms) -> Result<Vec<Profile>, Error> {
+    let laws = dominating_with(atoms, round.participation())?.into_iter();
+    let profile = |atoms| match round.participation() {
+        Participation::Sample(size) => Profile::sampled(atoms, round.honest(), size),
+        _ => Profile::new(atoms, round.honest()),
+    };
+    Ok(laws.map(profile).collect())
 }
 
 /// Explicit adversaries, the most promising first.
@@ -185,13 +236,18 @@ pub(crate) fn attained_profiles(round: &Round, fineness: Fineness) -> Result<Vec
     Ok(attained)
 }
 
-/// The laws of one user's contribution that dominate, before anybody stays away.
-fn dominating_atoms(round: &Round, fineness: Fineness) -> Result<Vec<Atoms>, Error> {
-    match round.mechanism().local() {
-        Local::Pure(epsilon0) if round.is_adaptive_within_round() => {
-            Ok(vec![Atoms::ldp_adaptive(epsilon0)?])
+/// The laws of one user's contribution that dominate, before anybody stays away, and their name.
+fn dominating_atoms(
+    round: &Round,
+    fineness: Fineness,
+) -> Result<(Vec<Atoms>, &'static str), Error> {
+    let mechanism = round.mechanism();
+    let laws = mechanism.blankets(fineness)?;
+    match mechanism.local() {
+        Local::Pure(epsilon0) if round.is_adaptive_within_round() && laws.len() > 1 => {
+            Ok((vec![Atoms::ldp(epsilon0)?], "ldp"))
         }
-        _ => round.mechanism().blankets(fineness),
+        _ => Ok((laws, mechanism.name())),
     }
 }
 

@@ -17,7 +17,6 @@
 
 mod account;
 mod accountant;
-mod approximate;
 pub mod atoms;
 mod bound;
 pub mod bounds;
@@ -47,6 +46,7 @@ mod round;
 mod schema;
 mod spec;
 mod unshuffled;
+mod upper;
 
 pub use account::{Account, account};
 pub use accountant::Accountant;

@@ -11,6 +11,8 @@ use crate::laws::{Attained, Want};
 use crate::pld::Company;
 use crate::profile::Direction;
 use crate::round::Round;
+use crate::upper::BY_LAWS;
+use crate::upper::alone::ALONE;
 
 /// How many adversaries are composed when there is one kind of round: each costs as much as the upper bound.
 /// With several kinds, the most promising of each.
@@ -99,8 +101,7 @@ impl Account {
             .rounds
             .iter()
             .map(|(round, times)| {
-                let profile = round.leading();
-                let most = profile.loss_deviation().min(profile.atoms().loss_limit());
+                let most = round.loss_deviation().min(round.loss_limit());
                 *times as f64 * most * most
             })
             .sum();
@@ -125,6 +126,11 @@ impl Account {
         self.composed(Side::Lower, tail, |kind| {
             Want::Attained(strategy.chosen[kind], strategy.direction)
         })
+    }
+
+    /// The laws alone.
+    pub(crate) fn by_laws(&self, tail: f64) -> Result<Composition, Error> {
+        self.composed(Side::Upper, tail, |_| Want::Laws)
     }
 
     fn composed(
@@ -197,13 +203,15 @@ impl Account {
         all
     }
 
-    pub(crate) fn numerics(&self, infinite_loss: f64, tail: f64) -> Result<Numerics, Error> {
+    pub(crate) fn numerics(
+        &self,
+        want: Want,
+        infinite_loss: f64,
+        tail: f64,
+    ) -> Result<Numerics, Error> {
         let (mut step, mut points) = (f64::INFINITY, 0);
         for (round, _) in &self.rounds {
-            if round.is_approximate() {
-                continue;
-            }
-            if let Some(pld) = round.pld(Want::Dominating, self.accuracy, tail, self.company())? {
+            if let Some(pld) = round.pld(want, self.accuracy, tail, self.company())? {
                 step = step.min(pld.losses().step());
                 points = points.max(pld.losses().points());
             }
@@ -218,19 +226,37 @@ impl Account {
         })
     }
 
+    /// How the upper bound came about: the theorems behind the composed distributions, or the laws.
+    pub(crate) fn method(&self, want: Want, tail: f64) -> Result<String, Error> {
+        let mut names = Vec::new();
+        for (round, _) in &self.rounds {
+            let made = round.made(want, self.accuracy, tail, self.company())?;
+            let ways = made.map_or(Vec::new(), |made| made.ways);
+            names.push(match ways.iter().any(|way| *way != BY_LAWS) {
+                true => ways.join("+"),
+                false => round.dominating_name.to_owned(),
+            });
+        }
+        Ok(format!("pld/{}", joined(names, "+")))
+    }
+
+    /// The same for what users have without a shuffler.
+    pub(crate) fn method_alone(&self) -> String {
+        let names = self
+            .rounds
+            .iter()
+            .map(|(round, _)| round.dominating_name.to_owned());
+        format!("{ALONE}/{}", joined(names.collect(), "+"))
+    }
+
     pub(crate) fn answer<T: Copy>(
         &self,
         upper: T,
         lower: T,
         best: Option<Strategy>,
-        other: Option<&'static str>,
+        method: String,
         numerics: Numerics,
     ) -> Answer<T> {
-        let names: Vec<&str> = self
-            .rounds
-            .iter()
-            .map(|(round, _)| round.dominating_name)
-            .collect();
         let attained: Vec<&Attained> = match &best {
             Some(strategy) => self
                 .rounds
@@ -241,28 +267,23 @@ impl Account {
                 .collect(),
             None => Vec::new(),
         };
-        let join = |parts: Vec<&str>, by: &str| {
-            let mut parts = parts;
-            parts.dedup();
-            parts.join(by)
-        };
         let certified = Standing::Certified;
-        let way = other.unwrap_or("pld");
-        let method = format!("{way}/{}", join(names, "+"));
         let lower = match &best {
             None => Bound::none(lower, certified),
             Some(_) => {
-                let names = attained.iter().map(|a| a.name.as_str()).collect();
-                let words = attained.iter().map(|a| a.words.as_str()).collect();
-                let method = format!("pld/{}", join(names, "+"));
-                Bound::lower(lower, certified, method, join(words, "; "))
+                let names = attained.iter().map(|a| a.name.clone()).collect();
+                let words = attained.iter().map(|a| a.words.clone()).collect();
+                let method = format!("pld/{}", joined(names, "+"));
+                Bound::lower(lower, certified, method, joined(words, "; "))
             }
         };
-        let mut standings = self.rounds.iter().map(|(round, _)| round.standing(way));
-        let standing = standings
-            .find(|standing| *standing == Standing::Proved)
-            .unwrap_or(certified);
-        let upper = Bound::upper(upper, standing, method);
+        let upper = Bound::upper(upper, certified, method);
         Answer::new(self.relation(), upper, lower, numerics)
     }
+}
+
+/// Parts in a row, neighbors that are alike once.
+fn joined(mut parts: Vec<String>, by: &str) -> String {
+    parts.dedup();
+    parts.join(by)
 }

@@ -1,6 +1,5 @@
 //! One round alone: answered by its profiles, without discretizing the privacy loss.
 
-use crate::approximate::{self, Named};
 use crate::bound::{Answer, Bound, Delta, Epsilon, Numerics, Standing};
 use crate::error::Error;
 use crate::laws::{Attained, Priced};
@@ -8,45 +7,6 @@ use crate::profile::FINE;
 use shuffledp_numerics::enclosure::Wanted;
 
 impl Priced {
-    /// The least ε that can be shown, and by what.
-    pub(crate) fn upper_epsilon(&self, delta: f64) -> Result<Named, Error> {
-        let described = [(&self.round, 1)];
-        if self.is_approximate() {
-            return approximate::epsilon(&described, delta, &crate::account::pure_epsilon);
-        }
-        let mut upper: f64 = 0.0;
-        for profile in &self.dominating {
-            if upper == 0.0 || !profile.meets(upper, delta) {
-                upper = upper.max(profile.epsilon_upper(delta));
-            }
-        }
-        let local = approximate::local_epsilon(&described, delta);
-        Ok(if local.0 < upper {
-            local
-        } else {
-            (upper, "profile")
-        })
-    }
-
-    /// The least δ that can be shown, and by what.
-    pub(crate) fn upper_delta(&self, epsilon: f64) -> Result<Named, Error> {
-        let described = [(&self.round, 1)];
-        if self.is_approximate() {
-            return approximate::delta(&described, epsilon, &crate::account::pure_delta);
-        }
-        let upper = self
-            .dominating
-            .iter()
-            .map(|profile| profile.delta_as(epsilon, Wanted::Upper).upper)
-            .fold(0.0, f64::max);
-        let local = approximate::local_delta(&described, epsilon);
-        Ok(if local.0 < upper {
-            local
-        } else {
-            (upper, "profile")
-        })
-    }
-
     /// The largest ε that an adversary attains, and which; none where no lower bound is known.
     pub(crate) fn lower_epsilon(&self, delta: f64) -> (f64, Option<&Attained>) {
         let (mut lower, mut best): (f64, _) = (0.0, self.first_attained());
@@ -78,16 +38,18 @@ impl Priced {
     }
 
     pub(crate) fn epsilon(&self, delta: f64) -> Result<Answer<Epsilon>, Error> {
-        let (upper, (lower, best)) =
-            rayon::join(|| self.upper_epsilon(delta), || self.lower_epsilon(delta));
-        let (upper, way) = upper?;
+        let (upper, (lower, best)) = rayon::join(
+            || self.dominating.epsilon(delta),
+            || self.lower_epsilon(delta),
+        );
+        let (upper, way) = upper;
         finite(upper, self.dominating_name, delta)?;
         ordered(lower, upper)?;
         Ok(self.answer(Epsilon::new(upper)?, Epsilon::new(lower)?, best, way))
     }
 
     pub(crate) fn delta(&self, epsilon: f64) -> Result<Answer<Delta>, Error> {
-        let (upper, way) = self.upper_delta(epsilon)?;
+        let (upper, way) = self.dominating.delta(epsilon);
         let (lower, best) = self.lower_delta(epsilon);
         ordered(lower, upper)?;
         Ok(self.answer(Delta::new(upper)?, Delta::new(lower)?, best, way))
@@ -98,7 +60,7 @@ impl Priced {
         let method = format!("{way}/{}", self.dominating_name);
         Answer::new(
             self.round.relation(),
-            Bound::upper(upper, self.standing(way), method),
+            Bound::upper(upper, certified, method),
             match best {
                 Some(best) => {
                     let method = format!("profile/{}", best.name);

@@ -274,14 +274,9 @@ impl Profile {
     }
 
     fn leave_logarithms(ln: LnEnclosure) -> Enclosure {
-        let upper = if ln.upper == f64::NEG_INFINITY {
-            0.0
-        } else {
-            exp_up(ln.upper).min(1.0)
-        };
         Enclosure {
             lower: exp_down(ln.lower),
-            upper,
+            upper: probability_up(ln.upper),
         }
     }
 
@@ -367,15 +362,28 @@ impl Profile {
         )
     }
 
-    /// ε by the central limit theorem: δ ≈ s φ(z)/(1+z²) at ε = s z, s² = m χ²/n².
+    /// ε by the central limit theorem.
     fn guess(&self, delta: f64) -> f64 {
-        let spread = self.loss_deviation();
-        let budget = (spread / delta).ln() - 0.92;
-        let mut z: f64 = 1.0;
-        for _ in 0..4 {
-            z = (2.0 * (budget - (z * z).ln_1p())).max(0.01).sqrt();
-        }
-        (spread * z).min(0.5 * self.atoms.loss_limit())
+        by_central_limit(self.loss_deviation(), delta).min(0.5 * self.atoms.loss_limit())
+    }
+}
+
+/// About the ε at δ of a loss with this standard deviation s: δ ≈ s φ(z)/(1+z²) at ε = s z.
+pub(crate) fn by_central_limit(spread: f64, delta: f64) -> f64 {
+    let budget = (spread / delta).ln() - 0.92;
+    let mut z: f64 = 1.0;
+    for _ in 0..4 {
+        z = (2.0 * (budget - (z * z).ln_1p())).max(0.01).sqrt();
+    }
+    spread * z
+}
+
+/// At or above e^x, and at most 1.
+pub(crate) fn probability_up(ln: f64) -> f64 {
+    if ln == f64::NEG_INFINITY {
+        0.0
+    } else {
+        exp_up(ln).min(1.0)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Any (ε₀, δ₀)-LDP randomizer: the upper bound is that of [`crate::approximate`], and since every ε₀-LDP
+//! Any (ε₀, δ₀)-LDP randomizer: the upper bound is that of [`crate::upper`], and since every ε₀-LDP
 //! randomizer is one of them, the lower bound is that of [`super::AnyLdp`].
 
 use super::{Adversary, Family, Local, Mechanism, any_ldp};
@@ -7,7 +7,12 @@ use crate::catalog::{Entry, Input};
 use crate::cells::Fineness;
 use crate::error::{Error, Parameter};
 use crate::local::{LocalDelta, LocalEpsilon};
+use crate::round::Round;
 use crate::spec::RandomizerSpec;
+use crate::upper::UpperProfile;
+use crate::upper::alone::Alone;
+use crate::upper::approximate::{clones, theorem_a};
+use crate::upper::sampling::Sampling;
 
 /// Any (ε₀, δ₀)-LDP randomizer, or one of which nothing else is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +74,16 @@ impl Family for ApproximateLdp {
 
     fn blankets(&self, _: Fineness) -> Result<Vec<Atoms>, Error> {
         Ok(Vec::new())
+    }
+
+    fn upper_profiles(&self, round: &Round) -> Vec<Box<dyn UpperProfile>> {
+        let local = self.local();
+        let mut all: Vec<Box<dyn UpperProfile>> = Vec::new();
+        all.extend(Alone::new(local).map(|alone| Box::new(alone) as Box<_>));
+        all.extend(Sampling::new(round).map(|sampling| Box::new(sampling) as Box<_>));
+        all.extend(theorem_a(local, round));
+        all.extend(clones(local, round));
+        all
     }
 
     fn adversaries(&self, _: Fineness) -> Result<Vec<Adversary>, Error> {

@@ -1,7 +1,7 @@
 //! Gaussian noise on an interval, or on a ball of any dimension.
 //!
-//! On an interval the blanket of [`crate::gaussian`] dominates. On a ball only the local guarantee is used
-//! ([`crate::approximate`]). The pair that attains the lower bound is the same: it lies on a line. Rényi
+//! On an interval the blanket of [`crate::gaussian`] dominates, on a ball Theorem G ([`crate::upper`]); what
+//! sampling alone gives, and a report without a shuffler, stand beside both. The pair that attains the lower bound is the same: it lies on a line. Rényi
 //! curves come from the mechanism without its shuffler above, and from [`shuffle_gaussian::pair`] below.
 
 use super::{Adversary, Family, KnownCurves, Local, Mechanism};
@@ -17,6 +17,11 @@ use crate::participation::Participation;
 use crate::rdp::{Orders, RdpCurve};
 use crate::round::Round;
 use crate::spec::RandomizerSpec;
+use crate::upper::UpperProfile;
+use crate::upper::alone::Alone;
+use crate::upper::approximate::{clones, theorem_a};
+use crate::upper::gaussian_ball::theorem_g;
+use crate::upper::sampling::Sampling;
 
 /// Gaussian noise, σ in units of the diameter of the domain.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,6 +78,19 @@ impl Family for Gaussian {
             Domain::Interval => Ok(vec![interval_blanket(self.sigma.value(), fineness)?]),
             Domain::Ball => Ok(Vec::new()),
         }
+    }
+
+    fn upper_profiles(&self, round: &Round) -> Vec<Box<dyn UpperProfile>> {
+        let local = self.local();
+        let mut all: Vec<Box<dyn UpperProfile>> = Vec::new();
+        all.extend(Alone::new(local).map(|alone| Box::new(alone) as Box<_>));
+        all.extend(Sampling::new(round).map(|sampling| Box::new(sampling) as Box<_>));
+        if self.domain == Domain::Ball {
+            all.extend(theorem_g(self.sigma.value(), round));
+            all.extend(theorem_a(local, round));
+            all.extend(clones(local, round));
+        }
+        all
     }
 
     fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error> {

@@ -50,6 +50,7 @@ use crate::rdp::RdpCurve;
 use crate::relation::Relation;
 use crate::round::Round;
 use crate::spec::RandomizerSpec;
+use crate::upper::UpperProfile;
 
 /// What one report guarantees on its own, before any shuffling.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,6 +97,12 @@ pub(crate) trait Family {
     /// Laws that together dominate a shuffled round, whatever the other users hold; none where only the local
     /// guarantee is known, and it is approximate.
     fn blankets(&self, fineness: Fineness) -> Result<Vec<Atoms>, Error>;
+
+    /// Upper bounds on the profile of a round beside those of the laws ([`crate::upper`]); each alone is
+    /// valid.
+    fn upper_profiles(&self, _round: &Round) -> Vec<Box<dyn UpperProfile>> {
+        Vec::new()
+    }
 
     /// Datasets to try; each alone gives a valid lower bound.
     fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error>;
@@ -333,6 +340,10 @@ impl Mechanism {
 
     pub(crate) fn blankets(&self, fineness: Fineness) -> Result<Vec<Atoms>, Error> {
         self.0.family().blankets(fineness)
+    }
+
+    pub(crate) fn upper_profiles(&self, round: &Round) -> Vec<Box<dyn UpperProfile>> {
+        self.0.family().upper_profiles(round)
     }
 
     pub(crate) fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error> {

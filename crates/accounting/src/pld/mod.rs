@@ -53,7 +53,8 @@ mod resolution;
 mod values;
 
 use crate::bound::Side;
-use crate::profile::{COARSE, Direction, Profile};
+use crate::profile::{COARSE, Direction, Profile, probability_up};
+use crate::upper::Dominating;
 use hull::Dot;
 use lattice::{Lattice, MOST_POINTS};
 use lowered::Enclosed;
@@ -65,11 +66,15 @@ use shuffledp_numerics::rounding::{ROUNDING_TWICE, exp_down, exp_up};
 use shuffledp_numerics::search::{bisect_integers_from_below, bisect_on_log_scale};
 use shuffledp_numerics::special::ln;
 use std::sync::Arc;
-use values::parallel;
+use values::{parallel, sparse};
 
 /// The lattice ends on the left where E(α − Λ)₊ is this part of a standard deviation of the loss. What lies
 /// beyond is moved to the edge (pessimistic) or dropped (optimistic).
 const LEFT_TAIL: f64 = 1e-10;
+
+/// Of the bounds that a distribution is made from, those are named that are the smallest at one in this many
+/// points, or more.
+const NAMED_SHARE: usize = 20;
 
 /// The distribution of the privacy loss of one round, on one side of the truth.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +159,54 @@ impl Pld {
         let last = lattice.index_above(tail).clamp(2, MOST_POINTS);
         let values = parallel(last, |i| exp_up(upper(lattice.loss(i)).max(-740.0)));
         Self::through(&lattice, &values, deviation, limit)
+    }
+
+    /// A distribution that dominates a round in both directions, through the smallest of several bounds at
+    /// every lattice point, and the bounds that gave a share of the points worth naming.
+    pub(crate) fn of_bounds(
+        bounds: &Dominating,
+        resolution: Resolution,
+    ) -> (Option<Self>, Vec<&'static str>) {
+        let Values::Evaluated(accuracy) = resolution.values else {
+            return (None, Vec::new());
+        };
+        let lattice = Lattice::new(resolution.exponent);
+        let limit = bounds.loss_limit();
+        let reach = lattice.index_above(limit).min(MOST_POINTS);
+        let last = first_index(reach, |i| {
+            bounds.ln_delta(lattice.loss(i), COARSE).0 <= resolution.ln_tail
+        });
+        let asked = match bounds.is_expensive() {
+            true => sparse(last),
+            false => (0..=last).collect(),
+        };
+        let known = parallel(asked.len() as i64 - 1, |k| {
+            bounds.ln_delta(lattice.loss(asked[k as usize]), accuracy)
+        });
+        let mut ways: Vec<&'static str> = Vec::new();
+        for (_, name) in &known {
+            let share = known.iter().filter(|(_, other)| other == name).count();
+            if share * NAMED_SHARE >= known.len() && !ways.contains(name) {
+                ways.push(name);
+            }
+        }
+        let mut values: Vec<(f64, f64)> = known
+            .iter()
+            .map(|(ln, _)| (0.0, probability_up(ln.max(-740.0))))
+            .collect();
+        // A profile falls: a bound at a smaller loss holds here, too.
+        for i in 1..values.len() {
+            values[i].1 = values[i].1.min(values[i - 1].1);
+        }
+        let values: Vec<f64> = lattice
+            .filled(&asked, &values)
+            .into_iter()
+            .map(|(_, upper)| upper)
+            .collect();
+        (
+            Self::through(&lattice, &values, bounds.loss_deviation(), limit),
+            ways,
+        )
     }
 
     /// The same for a round that has losses beyond the limit, even infinite ones: their mass stays in δ at
@@ -260,6 +313,14 @@ impl Pld {
     /// The probability of losses that may exceed the limit.
     pub(crate) fn lost(&self) -> f64 {
         self.lost
+    }
+
+    /// The largest loss that can occur: where there is no limit, the last one on the lattice.
+    pub(crate) fn largest_loss(&self) -> f64 {
+        if self.loss_limit.is_finite() {
+            return self.loss_limit;
+        }
+        self.losses.iter().last().map_or(0.0, |(loss, _)| loss)
     }
 
     /// No loss of the round is larger than this, except with the probability that its law leaves out.

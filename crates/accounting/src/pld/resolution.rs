@@ -6,6 +6,7 @@
 
 use crate::bound::Side;
 use crate::profile::{Direction, Profile};
+use crate::upper::Dominating;
 use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::likelihood_ratio::PairSum;
 use shuffledp_numerics::search::bisect_on_log_scale;
@@ -13,6 +14,11 @@ use shuffledp_numerics::search::bisect_on_log_scale;
 /// Most lattice points to the right of zero at the default accuracy. A round with a longer tail is made of
 /// rare large losses, for which a coarser lattice is enough.
 pub(super) const POINTS: f64 = 2500.0;
+/// The same for a round that several bounds dominate. Where sampling is all that helps, losses are rare and
+/// large, and a lattice as coarse as for laws costs a part in a hundred.
+const BOUND_POINTS: f64 = 10_000.0;
+/// Losses above this count as infinite: e^loss must stay a double.
+const LARGEST_LOSS: f64 = 700.0;
 /// Up to this many outcomes, counting them is faster than evaluating the profile at every lattice point.
 const MOST_OUTCOMES: f64 = 2e6;
 /// Finest step at which outcomes are counted. Counting knows each loss to some 1e-14, which must be
@@ -104,6 +110,32 @@ impl Resolution {
             exponent: exponent - halvings,
             ln_tail,
             values: Values::Counted,
+        }
+    }
+}
+
+impl Resolution {
+    /// The same for a round that several bounds dominate.
+    pub(crate) fn of_bounds(
+        bounds: &Dominating,
+        accuracy: f64,
+        ln_tail: f64,
+        company: Company,
+    ) -> Self {
+        let limit = bounds.loss_limit().min(LARGEST_LOSS);
+        let finest = bounds.loss_deviation() * (12.0 * accuracy).sqrt();
+        let start = finest.clamp(1e-12 * limit, limit);
+        let tail = bisect_on_log_scale(start, limit, 1.1, |loss| {
+            bounds.ln_delta(loss, 1e-3).0 <= ln_tail
+        })
+        .holds;
+        let points = BOUND_POINTS * (3.2e-5 / accuracy).sqrt().clamp(0.25, 4.0);
+        let step = finest.max(tail / points).min(limit / 512.0);
+        let step = step.max(0.1 * company.deviation * (12.0 * accuracy).sqrt());
+        Self {
+            exponent: step.max(1e-250).log2().floor() as i32,
+            ln_tail,
+            values: Values::Evaluated(accuracy),
         }
     }
 }

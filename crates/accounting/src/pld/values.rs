@@ -57,7 +57,7 @@ impl Lattice {
 
     /// Enclosures at all lattice points from those `known` at the points `asked`, for a convex function:
     /// above by the chord, below by the chords of the neighboring intervals, extended.
-    fn filled(&self, asked: &[i64], known: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    pub(super) fn filled(&self, asked: &[i64], known: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let alpha = |i: i64| expm1(self.loss(i));
         // The line through a point at `far` and one at `near`, continued beyond `near`: below a convex
         // function if the first is at or above it and the second at or below.
@@ -98,7 +98,7 @@ impl Lattice {
 }
 
 /// Indices from 0 to `last`: every one up to 2·`SPARSE`, then ever fewer.
-fn sparse(last: i64) -> Vec<i64> {
+pub(super) fn sparse(last: i64) -> Vec<i64> {
     let mut indices = vec![0];
     let mut i = 0;
     while i < last {

@@ -1,0 +1,98 @@
+//! Theorem G: Gaussian noise on a ball of any dimension, shuffled.
+//!
+//! Values of norm at most 1, reports N(x, σ²I), M = N(0, σ²I), s = 1/σ (the *radius* of the ball in units of
+//! the noise). For every 0 < λ < 1 and every dimension
+//!
+//! ```text
+//! Hₐ ≤ (1/n) E( X₁ + … + Xₙ )₊ + (1 + a)(n − 1) κ
+//! X = (e^{sz − s²/2} − a e^{−sz − s²/2})/λ, z ~ N(0, 1), with probability λ;   X = 0 otherwise
+//! κ = λ Φ(ln λ/s + s/2) − Φ(ln λ/s − s/2) = λ · δ_{s-GDP}(−ln λ)
+//! ```
+//!
+//! Moving mass κ in each other user's law puts it above the blanket λM; user 1's worst values are then
+//! opposite ends of a diameter. Proof: `gaussian_ball.proof.md` beside this file. λ is free: a ladder of
+//! them, the best for each ε ([`super::moved`]).
+//!
+//! # Atoms
+//!
+//! (P, Q) = (e^{sz}, e^{−sz}) e^{−s²/2}/λ lies on a hyperbola. In a cell of z the arc lies in the triangle of
+//! its two ends and of the crossing of the tangents there. Its mass is moved to these three points, both
+//! means kept: larger in convex order, for all a at once ([`crate::cells::Ray::above_hyperbola`]).
+//!
+//! Standing: certified.
+
+use super::UpperProfile;
+use super::moved::{Moved, Rung};
+use crate::atoms::{Atom, Atoms};
+use crate::cells::Fineness;
+use crate::error::Error;
+use crate::gaussian::{gdp_delta, half_line, lost};
+use crate::laws::profiles_with;
+use crate::participation::Participation;
+use crate::round::Round;
+use shuffledp_numerics::special::{exp, expm1, ln, ln_1p};
+
+/// ln(λ/(1 − λ)) goes from here …
+const LEAST: f64 = -40.0;
+/// … to here, where 1 − λ is 1e-6 and nothing is left to gain …
+const MOST: f64 = 14.0;
+/// … in steps of this: ε at the best rung is within 1e-3 of that at the best λ.
+const STEP: f64 = 1.0 / 16.0;
+
+/// Theorem G for one round; σ in units of the ball's diameter.
+pub(crate) fn theorem_g(sigma: f64, round: &Round) -> Option<Box<dyn UpperProfile>> {
+    let s = 0.5 / sigma;
+    let (others, taking_part, users) = moved_users(round);
+    let rungs = (0..=((MOST - LEAST) / STEP) as u32).map(|index| {
+        let odds = LEAST + STEP * f64::from(index);
+        let lambda = 1.0 / (1.0 + exp(-odds));
+        // −ln λ. From λ = 1/2 on, λ − 1 is exact.
+        let cost = if lambda > 0.5 {
+            -ln_1p(lambda - 1.0)
+        } else {
+            -ln(lambda)
+        };
+        let kappa = lambda * gdp_delta(s, cost);
+        let chi_square = 2.0 * (expm1(s * s) - expm1(-s * s)) / lambda;
+        let deviation = (taking_part * chi_square).sqrt() / users;
+        let round = round.clone();
+        Rung::new(others * kappa, deviation, move || {
+            profiles_with(&round, ball_blanket(s, lambda)?)
+        })
+    });
+    Some(Box::new(Moved::new("theorem-g", rungs.collect())?))
+}
+
+/// How many other users' laws are moved, on average and at most; how many take part; of how many.
+pub(super) fn moved_users(round: &Round) -> (f64, f64, f64) {
+    let users = round.honest() as f64;
+    match round.participation() {
+        Participation::Everyone => (users - 1.0, users, users),
+        Participation::Sample(size) => {
+            let size = (size as f64).min(users);
+            (size, size, users)
+        }
+        Participation::CheckIn(rate) => {
+            let taking_part = users * rate.highest();
+            (taking_part, taking_part, users)
+        }
+    }
+}
+
+/// The law of X above: blanket λM, user 1 at either end of a diameter, s the radius over σ.
+fn ball_blanket(s: f64, lambda: f64) -> Result<Atoms, Error> {
+    let scale = exp(-0.5 * s * s) / lambda;
+    let ray = half_line(s);
+    let mut atoms = Vec::new();
+    for node in ray.above_hyperbola(Fineness::Coarse) {
+        let (up, down) = (exp(node.exponent), exp(-node.exponent));
+        let scale = scale * node.shrunk;
+        let difference = scale * (expm1(node.exponent) - expm1(-node.exponent));
+        let size = difference.abs().max(scale * (up + down) * node.exponent);
+        let weight = lambda * node.weight;
+        let atom = Atom::measured(weight, scale * up, scale * down, difference, size);
+        atoms.extend([atom, atom.mirrored()]);
+    }
+    atoms.push(Atom::of(1.0 - lambda, 0.0, 0.0, 0.0));
+    Ok(Atoms::of_limit(atoms, 2.0 * s * ray.to)?.leaving_out(lost(1.0 / s)))
+}

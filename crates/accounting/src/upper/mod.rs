@@ -1,0 +1,167 @@
+//! Upper bounds on the privacy profile of one round that are not the profile of a single law of atoms.
+//!
+//! A round's profile h(α) = sup Hα(P‖Q), over all pairs of neighboring datasets, may be bounded by several
+//! theorems. Each holds at every α, so their smallest does. Its lower convex hull is the profile of a
+//! dominating pair (Zhu, Dong, Wang 2022), and rounds bounded this way compose with all others
+//! ([`crate::pld`]). One theorem a file:
+//!
+//! | file | bound |
+//! |---|---|
+//! | `gaussian_ball` | Theorem G: Gaussian noise on a ball of any dimension |
+//! | `approximate` | Theorem A and its published forerunner: (ε₀, δ₀)-LDP randomizers |
+//! | `sampling` | what sampling alone gives, as if the participants' reports were not shuffled |
+//! | `alone` | one report without a shuffler |
+//! | `moved` | what the first two share: laws that hold after a little mass was moved |
+
+pub(crate) mod alone;
+pub(crate) mod approximate;
+pub(crate) mod gaussian_ball;
+mod moved;
+pub(crate) mod sampling;
+
+use crate::bound::Delta;
+use crate::profile::{FINE, Profile, above_wanted, by_central_limit, probability_up};
+use shuffledp_numerics::enclosure::Wanted;
+use shuffledp_numerics::rounding::ln_down;
+use shuffledp_numerics::search::falling_crossing;
+use std::fmt::Debug;
+
+/// A certified upper bound on the profile of one round, the same for both directions of the divergence.
+pub(crate) trait UpperProfile: Debug + Send + Sync {
+    /// The theorem, as it stands in `method`.
+    fn name(&self) -> &'static str;
+
+    /// At or above ln δ(ε) for ε ≥ 0. `accuracy` is the relative accuracy in ε that is worth working for.
+    fn ln_delta(&self, epsilon: f64, accuracy: f64) -> f64;
+
+    /// From this ε on the bound stays as it is: zero where the loss is bounded.
+    fn loss_limit(&self) -> f64;
+
+    /// About the standard deviation of the privacy loss, by which searches and lattices are laid out.
+    fn loss_deviation(&self) -> f64;
+
+    /// Whether one evaluation takes milliseconds.
+    fn is_expensive(&self) -> bool {
+        false
+    }
+}
+
+/// No ε above this is looked at: e^ε must stay a double.
+const LARGEST_EPSILON: f64 = 700.0;
+
+/// The least ε with δ(ε) ≤ `delta` by this bound, where it is below `best`.
+pub(crate) fn epsilon_below(bound: &dyn UpperProfile, delta: f64, best: f64) -> Option<f64> {
+    let wanted = ln_down(delta);
+    let above = |epsilon: f64| above_wanted(bound.ln_delta(epsilon, FINE), wanted);
+    if above(0.0) <= 0.0 {
+        return Some(0.0);
+    }
+    let highest = best.min(bound.loss_limit()).min(LARGEST_EPSILON);
+    // The search takes the upper end on trust.
+    if above(highest) > 0.0 {
+        return None;
+    }
+    let guess = by_central_limit(bound.loss_deviation(), delta).min(0.5 * highest);
+    let crossing = falling_crossing(0.0, highest, (guess, 0.05), FINE, above);
+    (crossing.below < best).then_some(crossing.below)
+}
+
+/// Everything that bounds a round's profile from above: the largest of the laws, where there are some, and
+/// each of the others. The smallest holds.
+#[derive(Debug, Default)]
+pub(crate) struct Dominating {
+    /// Their largest δ dominates; none where no law of atoms is known.
+    pub(crate) laws: Vec<Profile>,
+    /// Each dominates.
+    pub(crate) others: Vec<Box<dyn UpperProfile>>,
+}
+
+/// What the laws go by in a list of bounds.
+pub(crate) const BY_LAWS: &str = "profile";
+
+impl Dominating {
+    /// The smallest ln δ(ε), and which bound gives it.
+    pub(crate) fn ln_delta(&self, epsilon: f64, accuracy: f64) -> (f64, &'static str) {
+        let mut best = (0.0, "trivial");
+        let mut keep = |value: f64, name: &'static str| {
+            if value < best.0 {
+                best = (value, name);
+            }
+        };
+        let of_law = |law: &Profile| law.ln_delta(epsilon, accuracy, Wanted::Upper).upper;
+        if let Some(value) = self.laws.iter().map(of_law).reduce(f64::max) {
+            keep(value, BY_LAWS);
+        }
+        for other in &self.others {
+            keep(other.ln_delta(epsilon, accuracy), other.name());
+        }
+        best
+    }
+
+    /// The least ε that can be shown at δ, and by which bound; infinite where none can.
+    pub(crate) fn epsilon(&self, delta: f64) -> (f64, &'static str) {
+        let mut best = (f64::INFINITY, BY_LAWS);
+        if !self.laws.is_empty() {
+            best.0 = 0.0;
+            for law in &self.laws {
+                if best.0 == 0.0 || !law.meets(best.0, delta) {
+                    best.0 = best.0.max(law.epsilon_upper(delta));
+                }
+            }
+        }
+        for other in &self.others {
+            if let Some(epsilon) = epsilon_below(other.as_ref(), delta, best.0) {
+                best = (epsilon, other.name());
+            }
+        }
+        best
+    }
+
+    /// The least δ that can be shown at ε, and by which bound.
+    pub(crate) fn delta(&self, epsilon: f64) -> (f64, &'static str) {
+        let of_law = |law: &Profile| law.delta_as(epsilon, Wanted::Upper).upper;
+        let laws = self.laws.iter().map(of_law).reduce(f64::max);
+        let mut best = (laws.unwrap_or(1.0), BY_LAWS);
+        for other in &self.others {
+            let value = probability_up(other.ln_delta(epsilon, FINE));
+            if value < best.0 {
+                best = (value, other.name());
+            }
+        }
+        best
+    }
+
+    /// The largest loss that any bound allows for.
+    pub(crate) fn loss_limit(&self) -> f64 {
+        let of_laws = self.laws.iter().map(|law| law.atoms().loss_limit());
+        let laws = of_laws.reduce(f64::max).unwrap_or(f64::INFINITY);
+        let others = self.others.iter().map(|other| other.loss_limit());
+        others.fold(laws, f64::min)
+    }
+
+    /// The smallest standard deviation of the loss that a bound speaks of.
+    pub(crate) fn loss_deviation(&self) -> f64 {
+        let of_laws = self.laws.iter().map(Profile::loss_deviation);
+        let laws = of_laws.reduce(f64::max).unwrap_or(f64::INFINITY);
+        let others = self.others.iter().map(|other| other.loss_deviation());
+        others.fold(laws, f64::min)
+    }
+
+    /// Whether one evaluation takes milliseconds.
+    pub(crate) fn is_expensive(&self) -> bool {
+        self.laws.iter().any(Profile::is_dear)
+            || self.others.iter().any(|other| other.is_expensive())
+    }
+}
+
+/// Sums and products of a few certified numbers in ordinary arithmetic are rounded up by this part.
+pub(crate) const CLOSED_FORM: f64 = 1e-12;
+
+/// ln of a probability, at most 1; never below the smallest that any answer needs.
+fn ln_of(probability: f64) -> f64 {
+    if probability >= 1.0 {
+        0.0
+    } else {
+        shuffledp_numerics::rounding::ln_up(probability.max(Delta::SMALLEST * 1e-7)).min(0.0)
+    }
+}
