@@ -29,6 +29,8 @@ pub(crate) enum Fineness {
     Fine,
     /// For many: about 2e-5.
     Coarse,
+    /// For bounds that are not tighter than that anyway: about 3e-4.
+    Rough,
 }
 
 impl Fineness {
@@ -47,6 +49,7 @@ impl Fineness {
             Self::Finest => 1.0 / 2048.0,
             Self::Fine => 1.0 / 512.0,
             Self::Coarse => 1.0 / 64.0,
+            Self::Rough => 1.0 / 16.0,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::round::Round;
 use crate::spec::RandomizerSpec;
 use crate::upper::UpperProfile;
 use crate::upper::alone::Alone;
-use crate::upper::approximate::{clones, theorem_a};
+use crate::upper::approximate::theorem_a;
 use crate::upper::sampling::Sampling;
 
 /// Any (ε₀, δ₀)-LDP randomizer, or one of which nothing else is known.
@@ -82,7 +82,6 @@ impl Family for ApproximateLdp {
         all.extend(Alone::new(local).map(|alone| Box::new(alone) as Box<_>));
         all.extend(Sampling::new(round).map(|sampling| Box::new(sampling) as Box<_>));
         all.extend(theorem_a(local, round));
-        all.extend(clones(local, round));
         all
     }
 

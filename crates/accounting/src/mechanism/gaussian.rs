@@ -19,7 +19,7 @@ use crate::round::Round;
 use crate::spec::RandomizerSpec;
 use crate::upper::UpperProfile;
 use crate::upper::alone::Alone;
-use crate::upper::approximate::{clones, theorem_a};
+use crate::upper::approximate::theorem_a;
 use crate::upper::gaussian_ball::theorem_g;
 use crate::upper::sampling::Sampling;
 
@@ -86,9 +86,8 @@ impl Family for Gaussian {
         all.extend(Alone::new(local).map(|alone| Box::new(alone) as Box<_>));
         all.extend(Sampling::new(round).map(|sampling| Box::new(sampling) as Box<_>));
         if self.domain == Domain::Ball {
-            all.extend(theorem_g(self.sigma.value(), round));
+            all.extend(theorem_g(self.sigma, round));
             all.extend(theorem_a(local, round));
-            all.extend(clones(local, round));
         }
         all
     }

@@ -4,14 +4,14 @@
 //! the noise). For every 0 < λ < 1 and every dimension
 //!
 //! ```text
-//! Hₐ ≤ (1/n) E( X₁ + … + Xₙ )₊ + (1 + a)(n − 1) κ
+//! Hₐ ≤ (1/n) E( X₁ + … + Xₙ )₊ + κ (n − 1)(2h + a − 1),     h = Hₐ of two reports at distance 2
 //! X = (e^{sz − s²/2} − a e^{−sz − s²/2})/λ, z ~ N(0, 1), with probability λ;   X = 0 otherwise
 //! κ = λ Φ(ln λ/s + s/2) − Φ(ln λ/s − s/2) = λ · δ_{s-GDP}(−ln λ)
 //! ```
 //!
-//! Moving mass κ in each other user's law puts it above the blanket λM; user 1's worst values are then
-//! opposite ends of a diameter. Proof: `gaussian_ball.proof.md` beside this file. λ is free: a ladder of
-//! them, the best for each ε ([`super::moved`]).
+//! Moving mass κ in each other user's law puts it above the blanket λM ([`super::moved`] has the price, also
+//! of sampled rounds); user 1's worst values are then opposite ends of a diameter. Proof:
+//! `gaussian_ball.proof.md` beside this file. λ is free: a ladder of them, the best for each ε.
 //!
 //! # Atoms
 //!
@@ -22,13 +22,14 @@
 //! Standing: certified.
 
 use super::UpperProfile;
+use super::alone::Alone;
 use super::moved::{Moved, Rung};
 use crate::atoms::{Atom, Atoms};
 use crate::cells::Fineness;
 use crate::error::Error;
 use crate::gaussian::{gdp_delta, half_line, lost};
-use crate::laws::profiles_with;
-use crate::participation::Participation;
+use crate::local::Sigma;
+use crate::mechanism::Local;
 use crate::round::Round;
 use shuffledp_numerics::special::{exp, expm1, ln, ln_1p};
 
@@ -40,59 +41,59 @@ const MOST: f64 = 14.0;
 const STEP: f64 = 1.0 / 16.0;
 
 /// Theorem G for one round; σ in units of the ball's diameter.
-pub(crate) fn theorem_g(sigma: f64, round: &Round) -> Option<Box<dyn UpperProfile>> {
-    let s = 0.5 / sigma;
-    let (others, taking_part, users) = moved_users(round);
-    let rungs = (0..=((MOST - LEAST) / STEP) as u32).map(|index| {
+pub(crate) fn theorem_g(sigma: Sigma, round: &Round) -> Option<Box<dyn UpperProfile>> {
+    let s = 0.5 / sigma.value();
+    let pair = Alone::new(Local::Gaussian(sigma))?;
+    // Of (U₀ − U₁)/M, which is 2e^{−s²/2} sinh(sz); the third moment is about E|·|³ of its larger half.
+    let chi_square = 2.0 * (expm1(s * s) - expm1(-s * s));
+    let jump =
+        (2.0 * exp(3.0 * s * s)).min(8.0 * s.powi(3) * 1.6 + 2.0 * expm1(3.0 * s * s)) / chi_square;
+    let rung = |index: u32| {
         let odds = LEAST + STEP * f64::from(index);
         let lambda = 1.0 / (1.0 + exp(-odds));
         // −ln λ. From λ = 1/2 on, λ − 1 is exact.
-        let cost = if lambda > 0.5 {
-            -ln_1p(lambda - 1.0)
-        } else {
-            -ln(lambda)
+        let cost = match lambda > 0.5 {
+            true => -ln_1p(lambda - 1.0),
+            false => -ln(lambda),
         };
-        let kappa = lambda * gdp_delta(s, cost);
-        let chi_square = 2.0 * (expm1(s * s) - expm1(-s * s)) / lambda;
-        let deviation = (taking_part * chi_square).sqrt() / users;
-        let round = round.clone();
-        Rung::new(others * kappa, deviation, move || {
-            profiles_with(&round, ball_blanket(s, lambda)?)
-        })
-    });
-    Some(Box::new(Moved::new("theorem-g", rungs.collect())?))
+        Rung {
+            kappa: lambda * gdp_delta(s, cost),
+            own: 0.0,
+            pair,
+            chi_square: chi_square / lambda,
+            jump: jump / lambda,
+            law: Blanket { s, lambda },
+        }
+    };
+    let rungs = (0..=((MOST - LEAST) / STEP) as u32).map(rung).collect();
+    let law = |blanket: &Blanket| blanket.atoms().ok();
+    Some(Box::new(Moved::new("theorem-g", round, rungs, law)))
 }
 
-/// How many other users' laws are moved, on average and at most; how many take part; of how many.
-pub(super) fn moved_users(round: &Round) -> (f64, f64, f64) {
-    let users = round.honest() as f64;
-    match round.participation() {
-        Participation::Everyone => (users - 1.0, users, users),
-        Participation::Sample(size) => {
-            let size = (size as f64).min(users);
-            (size, size, users)
-        }
-        Participation::CheckIn(rate) => {
-            let taking_part = users * rate.highest();
-            (taking_part, taking_part, users)
-        }
-    }
+/// λM, and s, the radius of the ball over σ.
+#[derive(Clone, Copy, Debug)]
+struct Blanket {
+    s: f64,
+    lambda: f64,
 }
 
-/// The law of X above: blanket λM, user 1 at either end of a diameter, s the radius over σ.
-fn ball_blanket(s: f64, lambda: f64) -> Result<Atoms, Error> {
-    let scale = exp(-0.5 * s * s) / lambda;
-    let ray = half_line(s);
-    let mut atoms = Vec::new();
-    for node in ray.above_hyperbola(Fineness::Coarse) {
-        let (up, down) = (exp(node.exponent), exp(-node.exponent));
-        let scale = scale * node.shrunk;
-        let difference = scale * (expm1(node.exponent) - expm1(-node.exponent));
-        let size = difference.abs().max(scale * (up + down) * node.exponent);
-        let weight = lambda * node.weight;
-        let atom = Atom::measured(weight, scale * up, scale * down, difference, size);
-        atoms.extend([atom, atom.mirrored()]);
+impl Blanket {
+    /// The law of X above, user 1 at either end of a diameter.
+    fn atoms(self) -> Result<Atoms, Error> {
+        let Self { s, lambda } = self;
+        let scale = exp(-0.5 * s * s) / lambda;
+        let ray = half_line(s);
+        let mut atoms = Vec::new();
+        for node in ray.above_hyperbola(Fineness::Rough) {
+            let (up, down) = (exp(node.exponent), exp(-node.exponent));
+            let scale = scale * node.shrunk;
+            let difference = scale * (expm1(node.exponent) - expm1(-node.exponent));
+            let size = difference.abs().max(scale * (up + down) * node.exponent);
+            let weight = lambda * node.weight;
+            let atom = Atom::measured(weight, scale * up, scale * down, difference, size);
+            atoms.extend([atom, atom.mirrored()]);
+        }
+        atoms.push(Atom::of(1.0 - lambda, 0.0, 0.0, 0.0));
+        Ok(Atoms::of_limit(atoms, 2.0 * s * ray.to)?.leaving_out(lost(1.0 / s)))
     }
-    atoms.push(Atom::of(1.0 - lambda, 0.0, 0.0, 0.0));
-    Ok(Atoms::of_limit(atoms, 2.0 * s * ray.to)?.leaving_out(lost(1.0 / s)))
 }

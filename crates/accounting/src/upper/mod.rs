@@ -8,7 +8,7 @@
 //! | file | bound |
 //! |---|---|
 //! | `gaussian_ball` | Theorem G: Gaussian noise on a ball of any dimension |
-//! | `approximate` | Theorem A and its published forerunner: (ε₀, δ₀)-LDP randomizers |
+//! | `approximate` | Theorem A: (ε₀, δ₀)-LDP randomizers |
 //! | `sampling` | what sampling alone gives, as if the participants' reports were not shuffled |
 //! | `alone` | one report without a shuffler |
 //! | `moved` | what the first two share: laws that hold after a little mass was moved |
@@ -34,6 +34,12 @@ pub(crate) trait UpperProfile: Debug + Send + Sync {
     /// At or above ln δ(ε) for ε ≥ 0. `accuracy` is the relative accuracy in ε that is worth working for.
     fn ln_delta(&self, epsilon: f64, accuracy: f64) -> f64;
 
+    /// The same, but anything at or above it where the bound is not going to be below `rival`, the ln δ that
+    /// another bound gives.
+    fn ln_delta_unless(&self, epsilon: f64, accuracy: f64, _rival: f64) -> f64 {
+        self.ln_delta(epsilon, accuracy)
+    }
+
     /// From this ε on the bound stays as it is: zero where the loss is bounded.
     fn loss_limit(&self) -> f64;
 
@@ -49,6 +55,9 @@ pub(crate) trait UpperProfile: Debug + Send + Sync {
 /// No ε above this is looked at: e^ε must stay a double.
 const LARGEST_EPSILON: f64 = 700.0;
 
+/// A search for ε does not begin below this part of the largest: some 30 doublings lead back up.
+const LEAST_GUESS: f64 = 1e-9;
+
 /// The least ε with δ(ε) ≤ `delta` by this bound, where it is below `best`.
 pub(crate) fn epsilon_below(bound: &dyn UpperProfile, delta: f64, best: f64) -> Option<f64> {
     let wanted = ln_down(delta);
@@ -57,12 +66,19 @@ pub(crate) fn epsilon_below(bound: &dyn UpperProfile, delta: f64, best: f64) -> 
         return Some(0.0);
     }
     let highest = best.min(bound.loss_limit()).min(LARGEST_EPSILON);
-    // The search takes the upper end on trust.
-    if above(highest) > 0.0 {
-        return None;
+    // The search takes its upper end on trust, so walk up to one. Far out an evaluation may take long, and
+    // mostly there is no need to go there.
+    let guess = by_central_limit(bound.loss_deviation(), delta);
+    let guess = guess.clamp(LEAST_GUESS * highest, 0.5 * highest);
+    let mut low = 0.0;
+    let mut high = (2.0 * guess).min(highest);
+    while above(high) > 0.0 {
+        if high >= highest {
+            return None;
+        }
+        (low, high) = (high, (2.0 * high).min(highest));
     }
-    let guess = by_central_limit(bound.loss_deviation(), delta).min(0.5 * highest);
-    let crossing = falling_crossing(0.0, highest, (guess, 0.05), FINE, above);
+    let crossing = falling_crossing(low, high, (guess, 0.05), FINE, above);
     (crossing.below < best).then_some(crossing.below)
 }
 
@@ -83,17 +99,15 @@ impl Dominating {
     /// The smallest ln δ(ε), and which bound gives it.
     pub(crate) fn ln_delta(&self, epsilon: f64, accuracy: f64) -> (f64, &'static str) {
         let mut best = (0.0, "trivial");
-        let mut keep = |value: f64, name: &'static str| {
-            if value < best.0 {
-                best = (value, name);
-            }
-        };
         let of_law = |law: &Profile| law.ln_delta(epsilon, accuracy, Wanted::Upper).upper;
         if let Some(value) = self.laws.iter().map(of_law).reduce(f64::max) {
-            keep(value, BY_LAWS);
+            best = (value.min(0.0), BY_LAWS);
         }
         for other in &self.others {
-            keep(other.ln_delta(epsilon, accuracy), other.name());
+            let value = other.ln_delta_unless(epsilon, accuracy, best.0);
+            if value < best.0 {
+                best = (value, other.name());
+            }
         }
         best
     }

@@ -1,106 +1,203 @@
-//! Laws that hold after a little mass was moved.
+//! Laws that hold after a little mass was moved in everybody's report.
 //!
-//! Let the laws of all reports be changed so that the law of everything the analyzer sees moves by at most τ
-//! in total variation, on either dataset, and let a law of atoms dominate the changed round. Then
+//! Let every other user's law of reports move by κ in total variation, and user 1's two laws by κ₁, so that a
+//! law of atoms dominates the changed round. With h(a) = Hₐ(U₀‖U₁) of user 1's (moved) pair and a = e^ε,
 //!
 //! ```text
-//! Hα ≤ Hα(law) + (1 + α) τ:      Hα(P‖Q) ≤ Hα(P′‖Q′) + TV(P, P′) + α TV(Q, Q′).
+//! everybody    Hₐ ≤ Hₐ(law) + κ (n − 1)(2h + a − 1) + κ₁ (1 + a)
+//! m of n       Hₐ ≤ Hₐ(law) + κ (q (m − 1)(2h + a − 1) + (1 − q) m (a − 1)) + κ₁ q (1 + a),   q = m/n
+//! check-in     Hₐ ≤ Hₐ(law) + κ g (n − 1)(2 g h + a − 1) + κ₁ g (1 + a)
 //! ```
 //!
-//! Such laws come as a ladder: a smaller τ costs a wider law. Every rung is a bound, so the best one for an
-//! ε is chosen by an estimate, the central limit theorem, and only that one is evaluated.
+//! and with rates of their own in [lo, hi], lo for the first g and hi for the two others. Proof:
+//! `moved.proof.md` beside this file.
+//!
+//! Such laws come as a ladder: a smaller κ costs a wider law. Every rung is a bound, so the best one for an
+//! ε is chosen by an estimate, and only that one is evaluated: the central limit theorem with Bennett's
+//! exponent, which knows that a loss made of few large terms has a heavier tail.
 
+use super::alone::Alone;
 use super::{CLOSED_FORM, UpperProfile, ln_of};
-use crate::error::Error;
-use crate::gaussian::gdp_delta;
-use crate::profile::Profile;
+use crate::atoms::Atoms;
+use crate::laws::profiles_with;
+use crate::participation::Participation;
+use crate::profile::{FINE, Profile};
+use crate::round::Round;
 use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::log_space::ln_add_exp;
 use shuffledp_numerics::rounding::{exp_up, widen_up};
+use shuffledp_numerics::special::{exp, expm1, ln_1p};
 use std::sync::OnceLock;
 
-/// One rung: what was moved, and the laws that dominate then.
-pub(super) struct Rung {
-    /// The total variation between the true and the changed outputs, at most.
-    moved: f64,
-    /// The standard deviation of the loss by the laws, to leading order.
-    deviation: f64,
-    /// Makes the laws.
-    make: Box<dyn Fn() -> Result<Vec<Profile>, Error> + Send + Sync>,
-    made: OnceLock<Option<Vec<Profile>>>,
+/// Relative accuracy in ε to which a law is evaluated for a single answer …
+const FINE_LAW: f64 = 1e-4;
+/// … and for one of the many points of a composition: the steps of a ladder cost more than either.
+const COARSE_LAW: f64 = 1e-3;
+/// A rung is not evaluated where its estimate is above another bound by a factor e^this: the estimate may be
+/// too large by a factor of two or so.
+const HOPELESS: f64 = 1.5;
+
+/// One rung of a ladder.
+#[derive(Clone, Debug)]
+pub(super) struct Rung<L> {
+    /// How far each other user's law is moved.
+    pub(super) kappa: f64,
+    /// How far user 1's two laws are moved.
+    pub(super) own: f64,
+    /// User 1's pair, after that.
+    pub(super) pair: Alone,
+    /// χ² of the law.
+    pub(super) chi_square: f64,
+    /// The size of P − Q where it matters: E|P − Q|³/χ².
+    pub(super) jump: f64,
+    /// From which the law is made.
+    pub(super) law: L,
 }
 
-impl std::fmt::Debug for Rung {
+/// A ladder of laws of a round.
+pub(super) struct Moved<L> {
+    name: &'static str,
+    round: Round,
+    price: Price,
+    rungs: Vec<Rung<L>>,
+    law: fn(&L) -> Option<Atoms>,
+    made: Vec<OnceLock<Vec<Profile>>>,
+}
+
+impl<L> std::fmt::Debug for Moved<L> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "Rung(moved {:e}, deviation {:e})",
-            self.moved, self.deviation
-        )
+        write!(f, "Moved({}, {} rungs)", self.name, self.rungs.len())
     }
 }
 
-impl Rung {
+/// What moving costs: κ·(`near`·(2h + a − 1) + `far`·(a − 1)) + κ₁·`own`·(1 + a).
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Price {
+    near: f64,
+    far: f64,
+    own: f64,
+    /// By which χ² of a law becomes the variance of the loss.
+    spread: f64,
+    /// By which P − Q of a law becomes a change of the loss.
+    jump: f64,
+}
+
+impl Price {
+    fn of(round: &Round) -> Self {
+        let n = round.honest() as f64;
+        match round.participation() {
+            Participation::Everyone => Self {
+                near: n - 1.0,
+                far: 0.0,
+                own: 1.0,
+                spread: 1.0 / n,
+                jump: 1.0 / n,
+            },
+            Participation::Sample(size) => {
+                let m = (size as f64).min(n);
+                let q = m / n;
+                Self {
+                    near: q * (m - 1.0),
+                    far: (1.0 - q) * m,
+                    own: q,
+                    spread: q / n,
+                    jump: 1.0 / n,
+                }
+            }
+            Participation::CheckIn(rate) => {
+                let (lowest, highest) = (rate.lowest(), rate.highest());
+                Self {
+                    near: lowest * highest * (n - 1.0),
+                    far: lowest * (1.0 - highest) * (n - 1.0),
+                    own: highest,
+                    spread: highest * highest / (lowest * n),
+                    jump: highest / (lowest * n),
+                }
+            }
+        }
+    }
+}
+
+impl<L> Moved<L> {
+    /// A ladder; `law` makes the law of a rung, or `None` where it cannot be represented.
     pub(super) fn new(
-        moved: f64,
-        deviation: f64,
-        make: impl Fn() -> Result<Vec<Profile>, Error> + Send + Sync + 'static,
+        name: &'static str,
+        round: &Round,
+        rungs: Vec<Rung<L>>,
+        law: fn(&L) -> Option<Atoms>,
     ) -> Self {
         Self {
-            moved: moved * (1.0 + CLOSED_FORM),
-            deviation,
-            make: Box::new(make),
-            made: OnceLock::new(),
+            name,
+            round: round.clone(),
+            price: Price::of(round),
+            made: rungs.iter().map(|_| OnceLock::new()).collect(),
+            rungs,
+            law,
         }
     }
 
+    /// What moving costs on this rung, at or above it.
+    fn moving(&self, rung: &Rung<L>, epsilon: f64) -> f64 {
+        let Price { near, far, own, .. } = self.price;
+        let (a, growth) = (exp_up(epsilon), expm1(epsilon));
+        let others = near * (2.0 * rung.pair.delta(epsilon) + growth) + far * growth;
+        (rung.kappa * others + rung.own * own * (1.0 + a)) * (1.0 + CLOSED_FORM)
+    }
+
     /// About δ(ε) by this rung, for choosing among them.
-    fn estimate(&self, epsilon: f64, price: f64) -> f64 {
-        gdp_delta(self.deviation, epsilon) + price * self.moved
-    }
-
-    /// At or above ln δ(ε) by this rung.
-    fn ln_delta(&self, epsilon: f64, price: f64, accuracy: f64) -> f64 {
-        // A law that cannot be represented gives no bound.
-        let Some(laws) = self.made.get_or_init(|| (self.make)().ok()) else {
-            return 0.0;
+    fn estimate(&self, rung: &Rung<L>, epsilon: f64) -> f64 {
+        let variance = rung.chi_square * self.price.spread;
+        let moving = self.moving(rung, epsilon);
+        if variance == 0.0 {
+            return moving;
+        }
+        // Bennett: (V/M²) h(εM/V), h(u) = (1 + u) ln(1 + u) − u.
+        let jump = rung.jump * self.price.jump;
+        let u = epsilon * jump / variance;
+        let exponent = match u < 1e-3 {
+            true => 0.5 * epsilon * epsilon / variance,
+            false => variance / (jump * jump) * ((1.0 + u) * ln_1p(u) - u),
         };
-        let of_law = |law: &Profile| law.ln_delta(epsilon, accuracy, Wanted::Upper).upper;
-        let laws = laws.iter().map(of_law).fold(f64::NEG_INFINITY, f64::max);
-        let moved = ln_of(widen_up(price * self.moved));
-        widen_up(ln_add_exp(laws, moved)).min(0.0)
+        0.4 * variance.sqrt() / (1.0 + 2.0 * exponent) * exp(-exponent) + moving
+    }
+
+    /// The laws of a rung; none where they cannot be represented.
+    fn laws(&self, index: usize) -> &[Profile] {
+        self.made[index].get_or_init(|| {
+            let law = (self.law)(&self.rungs[index].law);
+            law.and_then(|atoms| profiles_with(&self.round, atoms).ok())
+                .unwrap_or_default()
+        })
     }
 }
 
-/// A ladder of such laws.
-#[derive(Debug)]
-pub(super) struct Moved {
-    name: &'static str,
-    rungs: Vec<Rung>,
-}
-
-impl Moved {
-    /// `None` without a rung.
-    pub(super) fn new(name: &'static str, rungs: Vec<Rung>) -> Option<Self> {
-        (!rungs.is_empty()).then_some(Self { name, rungs })
-    }
-}
-
-impl UpperProfile for Moved {
+impl<L: Send + Sync> UpperProfile for Moved<L> {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn ln_delta(&self, epsilon: f64, accuracy: f64) -> f64 {
-        let price = widen_up(1.0 + exp_up(epsilon));
-        let estimates = self.rungs.iter().map(|rung| rung.estimate(epsilon, price));
+        self.ln_delta_unless(epsilon, accuracy, 0.0)
+    }
+
+    fn ln_delta_unless(&self, epsilon: f64, accuracy: f64, rival: f64) -> f64 {
+        let accuracy = if accuracy <= FINE { FINE_LAW } else { COARSE_LAW };
+        let estimates = self.rungs.iter().map(|rung| self.estimate(rung, epsilon));
         let best = estimates.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
-        match best {
-            Some((index, estimate)) if estimate < 1.0 => {
-                self.rungs[index].ln_delta(epsilon, price, accuracy)
-            }
-            _ => 0.0,
+        let Some((index, estimate)) = best else {
+            return 0.0;
+        };
+        if estimate.ln() > rival + HOPELESS {
+            return 0.0;
         }
+        let laws = self.laws(index);
+        if laws.is_empty() {
+            return 0.0;
+        }
+        let of_law = |law: &Profile| law.ln_delta(epsilon, accuracy, Wanted::Upper).upper;
+        let laws = laws.iter().map(of_law).fold(f64::NEG_INFINITY, f64::max);
+        let moving = ln_of(self.moving(&self.rungs[index], epsilon));
+        widen_up(ln_add_exp(laws, moving)).min(0.0)
     }
 
     fn loss_limit(&self) -> f64 {
@@ -108,8 +205,12 @@ impl UpperProfile for Moved {
     }
 
     fn loss_deviation(&self) -> f64 {
-        let deviations = self.rungs.iter().map(|rung| rung.deviation);
-        deviations.fold(f64::INFINITY, f64::min)
+        let squares = self
+            .rungs
+            .iter()
+            .map(|rung| rung.chi_square * self.price.spread);
+        let some = squares.filter(|square| *square > 0.0);
+        some.reduce(f64::min).unwrap_or(0.0).sqrt()
     }
 
     fn is_expensive(&self) -> bool {
