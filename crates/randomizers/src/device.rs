@@ -7,16 +7,16 @@
 //! Randomizers for the same kind of value share one type here ([`CategoryDevice`], [`NumberDevice`],
 //! [`VectorDevice`]), whichever they are: programs that take a name from a user need no list of types.
 
+use crate::categorical::{hadamard, kary_response, local_hashing, subset, unary};
 use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::estimate::{Counts, Estimate, Sum};
 use crate::randomizer::Randomizer;
-use crate::vector::{VectorEstimate, VectorSum};
-use crate::{
-    discrete_gaussian, discrete_laplace, duchi, gaussian, gaussian_vector, hadamard, hybrid,
-    kary_response, laplace_vector, local_hashing, piecewise, priv_unit, r_1, r_2, r_inf,
-    square_wave, subset, unary,
+use crate::scalar::{
+    self, discrete_gaussian, discrete_laplace, duchi, hybrid, piecewise, square_wave,
 };
+use crate::vector::one_bit::{r_1, r_2, r_inf};
+use crate::vector::{self, VectorEstimate, VectorSum, priv_unit};
 use shuffledp_accounting::{Domain, Mechanism, RandomizerSpec, names};
 
 /// Makes a device from its description; vectors have norm at most the radius.
@@ -126,14 +126,14 @@ impl Device {
 fn laplace(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
     match spec.domain.unwrap_or_default() {
         Domain::Interval => discrete_laplace::fine_device(spec),
-        Domain::Ball => laplace_vector::device(spec, radius),
+        Domain::Ball => vector::laplace::device(spec, radius),
     }
 }
 
 fn gaussian(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
     match spec.domain.unwrap_or_default() {
-        Domain::Interval => gaussian::device(spec),
-        Domain::Ball => gaussian_vector::device(spec, radius),
+        Domain::Interval => scalar::gaussian::device(spec),
+        Domain::Ball => vector::gaussian::device(spec, radius),
     }
 }
 

@@ -5,8 +5,8 @@
 //! compiled for them: only the call itself is indirect.
 
 use crate::error::Error;
-use crate::random::{Random, Source};
 use crate::randomizer::Randomizer;
+use crate::sample::random::{Random, Source};
 use shuffledp_accounting::Mechanism;
 use std::fmt;
 use std::sync::Arc;

@@ -23,74 +23,37 @@
 //! so there are no low bits of floating-point noise to read a value from; randomness comes from the operating
 //! system's generator ([`Secure`]), and from a seed only in a [`Simulated`] run.
 
-mod best_oracle;
-mod coin;
+pub mod categorical;
+pub mod scalar;
+pub mod vector;
+
 mod device;
-mod discrete_gaussian;
-mod discrete_laplace;
 mod domain;
-mod duchi;
 mod dynamic;
 mod error;
 mod estimate;
-mod frequency;
-mod gaussian;
-mod gaussian_vector;
-mod hadamard;
-mod hierarchy;
-mod hybrid;
-mod kary_response;
-mod laplace_vector;
-mod levels;
-mod local_hashing;
-mod noise;
-mod number;
-mod piecewise;
-mod prefixes;
-mod priv_unit;
-mod question;
-mod r_1;
-mod r_2;
-mod r_inf;
-mod random;
 mod randomizer;
-mod signs;
-mod sphere;
-mod square_wave;
-mod subset;
-mod unary;
-mod vector;
+mod sample;
+mod walsh_hadamard;
 mod wire;
 
-pub use best_oracle::BestOracle;
-pub use coin::{Coin, below};
+pub use categorical::question::prefixes::PrefixTally;
+pub use categorical::{
+    BestOracle, Frequency, HadamardResponse, Hierarchy, KaryResponse, Level, LocalHashing,
+    Prefixes, SubsetSelection, Support, UnaryEncoding,
+};
 pub use device::{CategoryDevice, DIMENSION, Device, NumberDevice, VectorDevice};
-pub use discrete_gaussian::DiscreteGaussian;
-pub use discrete_laplace::DiscreteLaplace;
-pub use duchi::Duchi;
 pub use dynamic::Dynamic;
 pub use error::Error;
 pub use estimate::{Counts, Estimate, Sum, towards_the_middle};
-pub use frequency::{Frequency, Support};
-pub use gaussian::Gaussian;
-pub use gaussian_vector::GaussianVector;
-pub use hadamard::HadamardResponse;
-pub use hierarchy::Hierarchy;
-pub use hybrid::Hybrid;
-pub use kary_response::KaryResponse;
-pub use laplace_vector::LaplaceVector;
-pub use local_hashing::LocalHashing;
-pub use number::{Noise, Number};
-pub use piecewise::Piecewise;
-pub use prefixes::{PrefixTally, Prefixes};
-pub use priv_unit::PrivUnit;
-pub use question::Level;
-pub use r_1::R1;
-pub use r_2::R2;
-pub use r_inf::RInf;
-pub use random::{Random, Secure, Simulated};
 pub use randomizer::Randomizer;
-pub use square_wave::SquareWave;
-pub use subset::SubsetSelection;
-pub use unary::UnaryEncoding;
-pub use vector::{Ball, Shape, VectorEstimate, VectorSum, Vectors};
+pub use sample::coin::{Coin, below};
+pub use sample::random::{Random, Secure, Simulated};
+pub use scalar::{
+    DiscreteGaussian, DiscreteLaplace, Duchi, Gaussian, Hybrid, Noise, Number, Piecewise,
+    SquareWave,
+};
+pub use vector::{
+    Ball, GaussianVector, LaplaceVector, PrivUnit, R1, R2, RInf, Shape, VectorEstimate, VectorSum,
+    Vectors,
+};

@@ -1,7 +1,7 @@
 //! The one trait: a device's end and the analyzer's end of the same wire.
 
 use crate::error::Error;
-use crate::random::Random;
+use crate::sample::random::Random;
 use crate::wire;
 use shuffledp_accounting::Mechanism;
 
