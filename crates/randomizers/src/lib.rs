@@ -39,8 +39,8 @@ mod wire;
 
 pub use categorical::question::prefixes::PrefixTally;
 pub use categorical::{
-    BestOracle, Frequency, HadamardResponse, Hierarchy, KaryResponse, Level, LocalHashing,
-    Prefixes, SubsetSelection, Support, UnaryEncoding,
+    Frequency, HadamardResponse, Hierarchy, KaryResponse, Level, LocalHashing, Prefixes,
+    SubsetSelection, Support, UnaryEncoding,
 };
 pub use device::{CategoryDevice, DIMENSION, Device, NumberDevice, VectorDevice};
 pub use dynamic::Dynamic;

@@ -14,7 +14,6 @@ pub mod question;
 pub mod subset;
 pub mod unary;
 
-pub use best_oracle::BestOracle;
 pub use hadamard::HadamardResponse;
 pub use kary_response::KaryResponse;
 pub use local_hashing::LocalHashing;

@@ -3,11 +3,12 @@
 //! device.
 //!
 //! The shares of the nodes of a level are estimated from the reports about it, by the better of two oracles
-//! ([`BestOracle`]). Any range of values is a union of at most two nodes a level, so the share of a range
+//! ([`best_oracle`]). Any range of values is a union of at most two nodes a level, so the share of a range
 //! costs a few nodes instead of all its leaves.
 
-use crate::categorical::best_oracle::BestOracle;
+use crate::categorical::best_oracle;
 use crate::categorical::question::{Level, ask, asked};
+use crate::device::CategoryDevice;
 use crate::error::Error;
 use crate::estimate::Counts;
 use crate::randomizer::Randomizer;
@@ -37,7 +38,7 @@ const DEEPEST: u32 = 20;
 pub struct Hierarchy {
     mechanism: Mechanism,
     /// Of 2, 4, … nodes.
-    levels: Vec<BestOracle>,
+    levels: Vec<CategoryDevice>,
 }
 
 impl Hierarchy {
@@ -51,7 +52,7 @@ impl Hierarchy {
             });
         }
         let levels: Result<_, Error> = (1..=depth)
-            .map(|level| BestOracle::new(1 << level, epsilon0))
+            .map(|level| best_oracle::device(1 << level, epsilon0))
             .collect();
         Ok(Self {
             mechanism: Mechanism::some_ldp(epsilon0)?,
@@ -87,7 +88,7 @@ impl Randomizer for Hierarchy {
     }
 
     fn report_length(&self) -> usize {
-        let answers = self.levels.iter().map(BestOracle::report_length);
+        let answers = self.levels.iter().map(Randomizer::report_length);
         1 + answers.max().unwrap_or_default()
     }
 
@@ -114,7 +115,7 @@ impl Randomizer for Hierarchy {
     }
 
     fn tally(&self) -> Vec<Counts> {
-        self.levels.iter().map(BestOracle::tally).collect()
+        self.levels.iter().map(Randomizer::tally).collect()
     }
 
     fn add(&self, report: &[u8], tally: &mut Vec<Counts>) -> Result<(), Error> {
@@ -142,7 +143,7 @@ impl Randomizer for Hierarchy {
         let most = self
             .levels
             .iter()
-            .map(BestOracle::influence)
+            .map(Randomizer::influence)
             .fold(0.0, f64::max);
         most * self.levels.len() as f64
     }
