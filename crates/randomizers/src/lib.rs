@@ -48,6 +48,8 @@ pub use error::Error;
 pub use estimate::{Counts, Estimate, Sum, towards_the_middle};
 pub use randomizer::Randomizer;
 pub use sample::coin::{Coin, below};
+#[doc(hidden)]
+pub use sample::random::Source;
 pub use sample::random::{Random, Secure, Simulated};
 pub use scalar::{
     DiscreteGaussian, DiscreteLaplace, Duchi, Gaussian, Hybrid, Noise, Number, Piecewise,

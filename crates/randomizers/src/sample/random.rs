@@ -8,6 +8,10 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 mod sealed {
+    #[expect(
+        unnameable_types,
+        reason = "sealed: no other crate may implement `Random`"
+    )]
     pub trait Sealed {}
 }
 
