@@ -1,8 +1,13 @@
-//! What a person's device does to its value, and how the crowd is read back.
+//! Local randomizers: what a user's device sends, and how the analyzer estimates from many reports.
 //!
-//! A [`Randomizer`] is both ends of one wire: it checks and randomizes a value into a report of fixed length,
-//! and adds reports of a shuffled batch up into an estimate. It also names itself to the accountant
-//! ([`Randomizer::mechanism`]), so that the guarantee that is printed is that of the code that runs.
+//! A [`Randomizer`] is both ends of one wire. On the device it checks a value and randomizes it into a report
+//! of fixed length; at the analyzer it adds the reports of a shuffled batch up and estimates. It also has the
+//! [`Mechanism`](shuffledp_accounting::Mechanism) that the accountant computes bounds for
+//! ([`Randomizer::mechanism`]), so that the printed guarantee is about the code that runs.
+//!
+//! There is a module for each kind of value, and in it one for each randomizer, with its formula and source:
+//! [`categorical`] for one of k categories, [`scalar`] for a number in [0, 1], [`vector`] for a vector of
+//! bounded norm. [`Device`] makes any of them from its name in the catalog.
 //!
 //! ```
 //! use shuffledp_randomizers::{KaryResponse, Randomizer, Secure};
@@ -19,9 +24,9 @@
 //! # Ok::<(), shuffledp_randomizers::Error>(())
 //! ```
 //!
-//! Probabilities are integers over 2⁶⁴, rounded towards more privacy; only discrete outputs go on the wire,
-//! so there are no low bits of floating-point noise to read a value from; randomness comes from the operating
-//! system's generator ([`Secure`]), and from a seed only in a [`Simulated`] run.
+//! Probabilities are integers over 2⁶⁴, rounded towards more privacy. Only integers go on the wire, so the
+//! low bits of floating-point noise cannot reveal a value. Randomness comes from the operating system
+//! ([`Secure`]), and from a seed only in a simulation ([`Simulated`]).
 
 pub mod categorical;
 pub mod scalar;

@@ -1,7 +1,7 @@
 //! The Walsh–Hadamard transform, in place and without scaling.
 
-/// In place: every entry becomes the sum of all with the signs of its row of the Walsh–Hadamard matrix; the
-/// length is a power of two.
+/// Replaces every entry by the sum of all entries with the signs of its row of the Walsh–Hadamard matrix. The
+/// length must be a power of two. Cost: n log n additions.
 pub(crate) fn walsh_hadamard(values: &mut [f64]) {
     let mut width = 1;
     while width < values.len() {

@@ -1,16 +1,17 @@
 //! Hadamard response (Acharya, Sun, Zhang 2019): a position of a Hadamard matrix, E times as likely where the
-//! value's row is +1.
+//! value's row has +1. E = e^ε₀.
 //!
-//! K = B·b positions in B blocks of b; the value x lies in block x / ⌈k/B⌉ and has the row (x mod ⌈k/B⌉) + 1
-//! there, +1 at s = b/2 positions.
+//! There are K = B·b positions in B blocks of b. The value x belongs to block ⌊x / ⌈k/B⌉⌋ and has row
+//! (x mod ⌈k/B⌉) + 1 there, with +1 at a set C_x of s = b/2 positions.
 //!
 //! ```text
-//! P[y in C_x | x] = p = sE/(sE + K − s),   all of C_x alike, all of the rest alike;   u = p/s, v = (1−p)/(K−s)
+//! P[y in C_x | x] = p = sE/(sE + K − s);   uniform on C_x, and uniform on the rest
+//! u = p/s, v = (1−p)/(K−s)   the probability of one position in C_x, and outside it
 //! f̂ = 2/(s(u−v)) · (c(C_x) − c(block)/2)/n = (Σ_y in block row_x(y) c_y)/(s(u−v)n)
 //! ```
 //!
-//! The last form is a Walsh–Hadamard transform of the counts of a block: k log k for all values together. p
-//! is rounded down.
+//! The last form is a Walsh–Hadamard transform of the counts of a block: O(k log k) for all values together.
+//! p is rounded down, towards more privacy. A report is the position.
 
 use crate::device::Device;
 use crate::domain;
@@ -35,10 +36,10 @@ pub struct HadamardResponse {
 }
 
 impl HadamardResponse {
-    /// Of `categories` values.
+    /// Hadamard response for 2 to 2³² categories.
     pub fn new(categories: u64, epsilon0: f64) -> Result<Self, Error> {
         domain::categories(categories)?;
-        domain::epsilon0(epsilon0, 100.0)?;
+        domain::epsilon0(epsilon0, domain::LARGEST_EPSILON0)?;
         let oracle = Oracle::new(OracleKind::HadamardResponse, categories, epsilon0)?;
         let (blocks, size) = oracle.hadamard_blocks();
         let half = (size / 2) as f64;
@@ -57,13 +58,13 @@ impl HadamardResponse {
         self.blocks * self.size
     }
 
-    /// The block of a value, and its row there.
+    /// The block of a value, and its row in the block.
     fn place(&self, value: u64) -> (u64, u64) {
         let held = self.categories.div_ceil(self.blocks);
         (value / held, value % held + 1)
     }
 
-    /// Whether a position is one of the value's.
+    /// Whether a position is in C_x of the value x.
     fn supports(&self, position: u64, value: u64) -> bool {
         let (block, row) = self.place(value);
         position / self.size == block
@@ -87,14 +88,14 @@ impl HadamardResponse {
         1.0 / ((self.size / 2) as f64 * (u - v))
     }
 
-    /// P[y in block | x in it], and from outside.
+    /// The probability of a position in a block, if the value belongs to the block and if not.
     fn seen_from(&self) -> (f64, f64) {
         let (u, v) = self.densities();
         let half = (self.size / 2) as f64;
         (half * (u + v), 2.0 * half * v)
     }
 
-    /// n times the variance of f̂: reports of the block count ±1, others nothing.
+    /// n times the variance of f̂: reports in the block count ±1, others 0.
     fn one_variance(&self, share: f64, block_share: f64) -> f64 {
         let (within, outside) = self.seen_from();
         let seen = block_share * within + (1.0 - block_share) * outside;
@@ -129,7 +130,7 @@ impl Randomizer for HadamardResponse {
     fn draw<R: Random + ?Sized>(&self, value: &u64, random: &mut R, report: &mut [u8]) {
         let (block, _) = self.place(*value);
         let position = if self.inside.toss(random) {
-            // Half of the block's positions are the value's.
+            // Half of the block's positions are in C_x: two tries on average.
             loop {
                 let position = block * self.size + below(self.size, random);
                 if self.supports(position, *value) {
@@ -173,7 +174,7 @@ impl Randomizer for HadamardResponse {
                 }
                 let value = gain * sum / n;
                 let share = towards_the_middle(value, n);
-                // The block holds what its values do, and what was seen of it.
+                // The share of the block, from its reports: at least that of this value, at most 1.
                 let block = ((seen - outside) / (within - outside)).clamp(share, 1.0);
                 all.push(Estimate::new(value, self.one_variance(share, block) / n));
             }

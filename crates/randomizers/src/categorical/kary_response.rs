@@ -1,8 +1,11 @@
-//! k-ary randomized response: the truth with probability E/(E+k−1), else one of the other k − 1 values, all
-//! alike (Kairouz, Bonawitz, Ramage 2016; Warner 1965 for k = 2). E = e^ε₀.
+//! k-ary randomized response (Kairouz, Bonawitz, Ramage 2016; Warner 1965 for k = 2): the true value with
+//! probability E/(E+k−1), else one of the other k − 1 values, uniformly. E = e^ε₀.
 //!
-//! A report is the value, in as few bytes as hold k. f̂ = (c/n − q)/(p − q) with p = E/(E+k−1), q =
-//! (1−p)/(k−1).
+//! ```text
+//! f̂ = (c/n − q)/(p − q),   p = E/(E+k−1),   q = (1−p)/(k−1)
+//! ```
+//!
+//! p is rounded down, towards more privacy. A report is a value, in as few bytes as hold k values.
 
 use crate::categorical::{Frequency, Support};
 use crate::device::Device;
@@ -17,7 +20,7 @@ use shuffledp_accounting::{Mechanism, RandomizerSpec};
 /// k-ary randomized response.
 pub type KaryResponse = Frequency<Kary>;
 
-/// How it draws and supports.
+/// The distribution of reports of [`KaryResponse`].
 #[derive(Clone, Debug)]
 pub struct Kary {
     categories: u64,
@@ -26,11 +29,11 @@ pub struct Kary {
 }
 
 impl KaryResponse {
-    /// Of `categories` values, at least 2 and at most 2³².
+    /// k-ary randomized response for 2 to 2³² categories.
     pub fn new(categories: u64, epsilon0: f64) -> Result<Self, Error> {
         let mechanism = Mechanism::kary_response(categories, epsilon0)?;
         domain::categories(categories)?;
-        domain::epsilon0(epsilon0, 100.0)?;
+        domain::epsilon0(epsilon0, domain::LARGEST_EPSILON0)?;
         let e = epsilon0.exp();
         Ok(Self(Kary {
             categories,
@@ -40,7 +43,7 @@ impl KaryResponse {
     }
 }
 
-/// The device of a description; without a number of categories, of two.
+/// The device of a description; binary if it has no number of categories.
 pub(crate) fn device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
     let randomizer = KaryResponse::new(spec.k.unwrap_or(2), spec.epsilon0()?)?;
     Ok(Device::Category(Dynamic::of(randomizer)))
@@ -68,7 +71,7 @@ impl Support for Kary {
         let sent = if self.truth.toss(random) {
             value
         } else {
-            // One of the others: those from the value on move up by one.
+            // One of the others: skip the value itself.
             let other = below(self.categories - 1, random);
             other + u64::from(other >= value)
         };

@@ -1,13 +1,14 @@
-//! Optimized local hashing (Wang et al. 2017): the value is hashed into g = round(E) + 1 buckets by a
-//! function drawn anew for each report, and the bucket goes through g-ary randomized response. E = e^ε₀.
+//! Optimized local hashing (Wang et al. 2017): the value is hashed into g = round(E) + 1 buckets by a new
+//! random function for each report, and the bucket goes through g-ary randomized response. E = e^ε₀.
 //!
 //! ```text
-//! P[support x | x] = p = E/(E+g−1),   P[support v | x] = q = 1/g        (v supported: the report's function puts v into the report's bucket)
+//! a report supports v if its function maps v to its bucket
+//! P[support x | x] = p = E/(E+g−1),   P[support v | x] = q = 1/g   for v ≠ x
 //! ```
 //!
 //! A report is the 128-bit key of the function and the bucket. The function is SipHash-1-3 with that key, its
-//! 64 bits scaled to g buckets. Given the key a report is g-ary randomized response, so its ε₀ does not rest
-//! on the hash; what the *crowd* adds does: the accountant takes the functions for uniformly random ones.
+//! 64 bits scaled to g buckets. Given the key a report is g-ary randomized response, so ε₀-LDP does not
+//! depend on the hash. The shuffled guarantee does: the accountant assumes uniformly random functions.
 
 use crate::categorical::{Frequency, Support};
 use crate::device::Device;
@@ -21,13 +22,16 @@ use shuffledp_accounting::{Mechanism, Oracle, OracleKind, RandomizerSpec};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 
-/// Bytes of a key.
+/// Bytes of a key: what SipHash takes.
 const KEY: usize = 16;
+
+/// The largest ε₀: e^22 + 1 buckets are numbered by four bytes.
+const LARGEST_EPSILON0: f64 = 22.0;
 
 /// Optimized local hashing.
 pub type LocalHashing = Frequency<Hashing>;
 
-/// How it draws and supports.
+/// The distribution of reports of [`LocalHashing`].
 #[derive(Clone, Debug)]
 pub struct Hashing {
     categories: u64,
@@ -37,12 +41,12 @@ pub struct Hashing {
 }
 
 impl LocalHashing {
-    /// Of `categories` values.
+    /// Local hashing for 2 to 2³² categories; ε₀ up to 22.
     pub fn new(categories: u64, epsilon0: f64) -> Result<Self, Error> {
         let oracle = Oracle::new(OracleKind::LocalHashing, categories, epsilon0)?;
         let buckets = oracle.hash_buckets();
         domain::categories(categories)?;
-        domain::epsilon0(epsilon0, 22.0)?;
+        domain::epsilon0(epsilon0, LARGEST_EPSILON0)?;
         let e = epsilon0.exp();
         Ok(Self(Hashing {
             categories,
@@ -52,7 +56,7 @@ impl LocalHashing {
         }))
     }
 
-    /// Whether a report supports a value: for asking about a few values of a large domain.
+    /// Whether a report supports a value. For estimating the shares of a few values of a large domain.
     pub fn supports(&self, report: &[u8], value: u64) -> Result<bool, Error> {
         domain::category(value, self.0.categories)?;
         let (key, bucket) = self.0.opened(report)?;
@@ -68,7 +72,7 @@ impl Hashing {
         ((u128::from(hasher.finish()) * u128::from(self.buckets)) >> 64) as u64
     }
 
-    /// Key and bucket, checked.
+    /// The key and the bucket of a report, checked.
     fn opened(&self, report: &[u8]) -> Result<([u8; KEY], u64), Error> {
         wire::sized(report, self.report_length())?;
         let (first, rest) = report.split_at(KEY);
@@ -116,7 +120,7 @@ impl Support for Hashing {
         wire::put(sent, rest);
     }
 
-    /// Asks about every value: k hashes a report.
+    /// Tries every value: k hashes per report.
     fn supported(&self, report: &[u8], mut each: impl FnMut(usize)) -> Result<(), Error> {
         let (key, bucket) = self.opened(report)?;
         (0..self.categories)

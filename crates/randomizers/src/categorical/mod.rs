@@ -28,36 +28,36 @@ use crate::randomizer::Randomizer;
 use crate::sample::random::Random;
 use shuffledp_accounting::Mechanism;
 
-/// What makes an oracle of its own.
+/// The part of a frequency oracle that differs from oracle to oracle.
 pub trait Support {
-    /// What the accountant prices.
+    /// The mechanism that the accountant computes bounds for.
     fn mechanism(&self) -> &Mechanism;
 
-    /// k.
+    /// The number of categories, k.
     fn categories(&self) -> u64;
 
-    /// Bytes of a report.
+    /// The length of a report in bytes.
     fn report_length(&self) -> usize;
 
-    /// p and q, as the coins have them.
+    /// p and q, with the probabilities of the coins after rounding.
     fn chances(&self) -> (f64, f64);
 
-    /// Draws a report of a category that there is, into bytes of the right number.
+    /// Draws a report of a category below k into [`Support::report_length`] bytes.
     fn draw<R: Random + ?Sized>(&self, value: u64, random: &mut R, report: &mut [u8]);
 
-    /// Says which categories a report supports, once the whole of it has been checked.
+    /// Calls `each` with every category that a report supports, after checking the whole report.
     fn supported(&self, report: &[u8], each: impl FnMut(usize)) -> Result<(), Error>;
 
-    /// The probability of a report.
+    /// The probability of a report, given the value.
     fn probability(&self, value: u64, report: &[u8]) -> Option<f64>;
 
-    /// The same up to a factor that all values share.
+    /// The probability up to a factor that does not depend on the value.
     fn likelihood(&self, value: u64, report: &[u8]) -> Option<f64> {
         self.probability(value, report)
     }
 }
 
-/// A frequency oracle.
+/// A frequency oracle: a [`Randomizer`] made from a [`Support`].
 #[derive(Clone, Debug)]
 pub struct Frequency<S>(pub(crate) S);
 

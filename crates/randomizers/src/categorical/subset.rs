@@ -1,12 +1,12 @@
-//! Subset selection (Ye, Barg 2018): a set of w of the k values, E times as likely if it contains the truth.
-//! E = e^ε₀, w = max(1, round(k/(E+1))).
+//! Subset selection (Ye, Barg 2018): a set of w of the k values, E times as likely if it contains the true
+//! value. E = e^ε₀, w = max(1, round(k/(E+1))).
 //!
 //! ```text
-//! P[contains x | x] = p = wE/(wE + k − w)          then w−1 of the others, all sets alike; else w of the others
+//! P[contains x | x] = p = wE/(wE + k − w);   then w − 1 of the others, uniformly; else w of the others
 //! P[contains v | x] = q = p (w−1)/(k−1) + (1−p) w/(k−1)
 //! ```
 //!
-//! p is rounded down. A report is the members in rising order.
+//! p is rounded down, towards more privacy. A report is the members in increasing order.
 
 use crate::categorical::{Frequency, Support};
 use crate::device::Device;
@@ -21,7 +21,7 @@ use shuffledp_accounting::{Mechanism, Oracle, OracleKind, RandomizerSpec};
 /// Subset selection.
 pub type SubsetSelection = Frequency<Subset>;
 
-/// How it draws and supports.
+/// The distribution of reports of [`SubsetSelection`].
 #[derive(Clone, Debug)]
 pub struct Subset {
     categories: u64,
@@ -31,10 +31,10 @@ pub struct Subset {
 }
 
 impl SubsetSelection {
-    /// Of `categories` values.
+    /// Subset selection for 2 to 2³² categories.
     pub fn new(categories: u64, epsilon0: f64) -> Result<Self, Error> {
         domain::categories(categories)?;
-        domain::epsilon0(epsilon0, 100.0)?;
+        domain::epsilon0(epsilon0, domain::LARGEST_EPSILON0)?;
         let oracle = Oracle::new(OracleKind::SubsetSelection, categories, epsilon0)?;
         let size = oracle.subset_size();
         let weight = size as f64 * epsilon0.exp();
@@ -49,7 +49,7 @@ impl SubsetSelection {
 }
 
 impl Subset {
-    /// The members, checked.
+    /// The members of the set that a report is, checked.
     fn members(&self, report: &[u8]) -> Result<Vec<u64>, Error> {
         wire::sized(report, self.report_length())?;
         let members: Result<Vec<u64>, Error> = report
@@ -60,7 +60,7 @@ impl Subset {
         if members.windows(2).all(|pair| pair[0] < pair[1]) {
             Ok(members)
         } else {
-            Err(Error::report("members do not rise"))
+            Err(Error::report("members are not in increasing order"))
         }
     }
 }
@@ -99,8 +99,8 @@ impl Support for Subset {
                 wire::put(member, place);
             }
         };
-        // Going through the others once, each is taken with the chance that leaves all sets alike (Fan,
-        // Muller, Rezucha 1962).
+        // One pass over the others; each is taken with the probability that makes all sets equally likely
+        // (Fan, Muller, Rezucha 1962).
         let mut left = self.categories - 1;
         for category in 0..self.categories {
             if category == value {

@@ -1,13 +1,13 @@
-//! Unary encodings: k bits of which the value's is 1, each randomized by itself (Erlingsson, Pihur, Korolova
-//! 2014; Wang et al. 2017). E = e^ε₀.
+//! Unary encodings (Erlingsson, Pihur, Korolova 2014; Wang et al. 2017): k bits, 1 for the value and 0 for
+//! the others, each randomized independently. E = e^ε₀.
 //!
 //! | | a 1 stays 1 with p | a 0 becomes 1 with q |
 //! |---|---|---|
 //! | symmetric (basic one-time RAPPOR) | h/(h+1), h = e^{ε₀/2} | 1 − p |
 //! | optimized | 1/2 | 1/(E+1) |
 //!
-//! ε₀ = ln p(1−q)/((1−p)q): a smaller p and a larger q are more private, and so they are rounded. A report is
-//! k bits, in whole bytes; bits beyond k are 0.
+//! ε₀ = ln p(1−q)/((1−p)q), so a smaller p and a larger q are more private: p is rounded down and q up. A
+//! report is k bits, in whole bytes; the bits after the k-th are 0.
 
 use crate::categorical::{Frequency, Support};
 use crate::device::Device;
@@ -22,22 +22,22 @@ use shuffledp_accounting::{Mechanism, OracleKind, RandomizerSpec};
 /// A unary encoding.
 pub type UnaryEncoding = Frequency<Unary>;
 
-/// How it draws and supports.
+/// The distribution of reports of [`UnaryEncoding`].
 #[derive(Clone, Debug)]
 pub struct Unary {
     categories: u64,
     mechanism: Mechanism,
-    /// Keeps a 1.
+    /// Heads keeps a 1.
     own: Coin,
-    /// Keeps a 0.
+    /// Heads keeps a 0.
     other: Coin,
 }
 
 impl UnaryEncoding {
-    /// The symmetric one.
+    /// The symmetric encoding, for 2 to 2³² categories.
     pub fn symmetric(categories: u64, epsilon0: f64) -> Result<Self, Error> {
         domain::categories(categories)?;
-        domain::epsilon0(epsilon0, 100.0)?;
+        domain::epsilon0(epsilon0, domain::LARGEST_EPSILON0)?;
         let kind = OracleKind::SymmetricUnary;
         let half = (0.5 * epsilon0).exp();
         let own = Coin::at_most(half, 1.0);
@@ -49,10 +49,10 @@ impl UnaryEncoding {
         }))
     }
 
-    /// The optimized one.
+    /// The optimized encoding, for 2 to 2³² categories.
     pub fn optimized(categories: u64, epsilon0: f64) -> Result<Self, Error> {
         domain::categories(categories)?;
-        domain::epsilon0(epsilon0, 100.0)?;
+        domain::epsilon0(epsilon0, domain::LARGEST_EPSILON0)?;
         let kind = OracleKind::OptimizedUnary;
         Ok(Self(Unary {
             categories,
@@ -64,7 +64,7 @@ impl UnaryEncoding {
 }
 
 impl Unary {
-    /// The bits of a report, the first in the lowest place.
+    /// The bit of a category: the first is the lowest bit of the first byte.
     fn bit(report: &[u8], category: u64) -> bool {
         report[(category / 8) as usize] >> (category % 8) & 1 == 1
     }
@@ -74,19 +74,19 @@ impl Unary {
         let used = self.categories % 8;
         let last = report.last().copied().unwrap_or_default();
         if used != 0 && last >> used != 0 {
-            return Err(Error::report("bits beyond the last category"));
+            return Err(Error::report("bits are set beyond the last category"));
         }
         Ok(())
     }
 }
 
-/// The device of a description of the symmetric one.
+/// The device of a description, with the symmetric encoding.
 pub(crate) fn symmetric_device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
     let randomizer = UnaryEncoding::symmetric(spec.k()?, spec.epsilon0()?)?;
     Ok(Device::Category(Dynamic::of(randomizer)))
 }
 
-/// The device of a description of the optimized one.
+/// The device of a description, with the optimized encoding.
 pub(crate) fn optimized_device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
     let randomizer = UnaryEncoding::optimized(spec.k()?, spec.epsilon0()?)?;
     Ok(Device::Category(Dynamic::of(randomizer)))
@@ -147,7 +147,7 @@ impl Support for Unary {
         Some(all.product())
     }
 
-    /// Against a report of nobody's: the other bits cancel.
+    /// Relative to k bits that are all 0 before randomization: the other bits cancel.
     fn likelihood(&self, value: u64, report: &[u8]) -> Option<f64> {
         self.checked(report).ok()?;
         let (p, q) = self.chances();

@@ -1,16 +1,17 @@
-//! Coins and dice without rounding: a probability is an integer over 2⁶⁴.
+//! Coins and dice whose probabilities are exact: integers over 2⁶⁴.
 //!
 //! ```text
-//! Coin        P[heads] = t/2⁶⁴ exactly, t chosen below or above the wanted probability
-//! below(m)    uniform on 0 … m−1 exactly: the high word of m·U, drawn again where it would be uneven   (Lemire 2019)
+//! Coin        P[heads] = t/2⁶⁴ exactly, t rounded to the stated side of the wanted probability
+//! below(m)    uniform on 0 … m−1 exactly: the high word of m·U, rejecting the uneven rest (Lemire 2019)
 //! ```
 
 use crate::sample::random::Random;
 
-/// Relative error of an expression of a few operations on doubles, generously.
-const DOUBT: f64 = 1e-14;
+/// Bounds the relative error of a probability computed by a few operations on doubles: 90 times the error of
+/// one operation, 2⁻⁵³.
+const RELATIVE_ERROR: f64 = 1e-14;
 
-/// A coin that is never certain.
+/// A coin with probability t/2⁶⁴ of heads, 0 < t < 2⁶⁴: neither side ever has probability zero.
 ///
 /// ```
 /// use shuffledp_randomizers::Coin;
@@ -25,57 +26,57 @@ pub struct Coin {
 }
 
 impl Coin {
-    /// Heads against tails at odds not above `heads` to `tails`, both positive and known to a few units in
-    /// the last place; the rarer side is exact to 1e-14 of itself.
+    /// The odds of heads are at most `heads` to `tails`. Both are positive and accurate to a few units in the
+    /// last place. The probability of the rarer side has a relative error of about 1e-14.
     pub fn at_most(heads: f64, tails: f64) -> Self {
         let whole = 2f64.powi(64);
         let threshold = if heads <= tails {
-            (whole * (heads / (heads + tails)) * (1.0 - DOUBT)).floor() as u64
+            (whole * (heads / (heads + tails)) * (1.0 - RELATIVE_ERROR)).floor() as u64
         } else {
-            let rare = (whole * (tails / (heads + tails)) * (1.0 + DOUBT)).ceil();
+            let rare = (whole * (tails / (heads + tails)) * (1.0 + RELATIVE_ERROR)).ceil();
             (rare as u64).wrapping_neg()
         };
-        // Never certain: where tails would round to nothing they are one in 2⁶⁴.
+        // Neither side has probability zero: a side that would round to zero has 2⁻⁶⁴.
         Self {
             threshold: threshold.max(1),
         }
     }
 
-    /// Heads as often as tails.
+    /// Heads and tails with probability 1/2 each.
     pub fn fair() -> Self {
         Self { threshold: 1 << 63 }
     }
 
-    /// The probability of heads, to the precision of a double.
+    /// The probability of heads, rounded to a double.
     pub fn probability(self) -> f64 {
         self.threshold as f64 / 2f64.powi(64)
     }
 
-    /// The probability of tails, without cancellation.
+    /// The probability of tails, computed without subtracting from one.
     pub fn complement(self) -> f64 {
         self.threshold.wrapping_neg() as f64 / 2f64.powi(64)
     }
 
-    /// Tosses it.
+    /// Tosses the coin: true is heads.
     #[inline]
     pub fn toss<R: Random + ?Sized>(self, random: &mut R) -> bool {
         random.word() < self.threshold
     }
 }
 
-/// Heads with probability `value` in [0, 1], to the last of 64 bits: for rounding a value up or down, where
-/// nothing depends on the last bit.
+/// True with probability `value` in [0, 1], to within 2⁻⁶⁴: for rounding a value up or down without bias,
+/// before the coin that protects it. Privacy does not depend on this probability.
 pub(crate) fn round_up<R: Random + ?Sized>(value: f64, random: &mut R) -> bool {
     value >= 1.0 || random.word() < (value * 2f64.powi(64)) as u64
 }
 
-/// One of 0, …, `bound` − 1, all alike; `bound` is positive.
+/// A uniform number below `bound`, which must be positive.
 #[inline]
 pub fn below<R: Random + ?Sized>(bound: u64, random: &mut R) -> u64 {
     loop {
         let product = u128::from(random.word()) * u128::from(bound);
         let low = product as u64;
-        // The first 2⁶⁴ mod `bound` values of the low word are one too many.
+        // Rejecting the first 2⁶⁴ mod `bound` values of the low word leaves every result equally many words.
         if low >= bound || low >= bound.wrapping_neg() % bound {
             return (product >> 64) as u64;
         }
@@ -93,7 +94,7 @@ mod tests {
             let coin = Coin::at_most(odds, 1.0);
             assert!(coin.probability() > 0.0 && coin.complement() > 0.0);
             let ratio = coin.probability() / coin.complement() / odds;
-            // Below 2⁻⁶⁴ there is nothing to round to.
+            // A probability below 2⁻⁶⁴ is rounded up to it.
             assert!(ratio <= 1.0 || odds < 1e-19, "{odds}: {ratio}");
             assert!(ratio > 1.0 - 1e-9 || odds > 1e10, "{odds}: {ratio}");
         }

@@ -1,18 +1,20 @@
-//! A vector as integers that are inside its ball themselves.
+//! A vector as integers (levels) that lie inside the ball.
 //!
 //! ```text
-//! level of x_i:   s x_i, cut towards zero;       Σ size(|level|) ≤ most, in integers:  size(l) = l for the l₁ ball, l² for the l₂ ball
+//! level of x_i:   s x_i, truncated towards zero
+//! Σ size(|level|) ≤ most, in integers:   size(l) = l for the l₁ ball, l² for the l₂ ball
 //! ```
 //!
-//! Cutting towards zero makes no coordinate larger, so a vector in the ball has its levels there. One that is
-//! outside by what [`crate::Randomizer::check`] lets pass, or whose norm was rounded, is scaled down until
-//! its levels are: noise protects levels, and must not be short of a part in a million. Cost: two passes, or
-//! some more for a vector that is outside.
+//! Truncation makes no coordinate larger, so the levels of a vector in the ball are in the ball.
+//! [`crate::Randomizer::check`] accepts norms a millionth above the radius, and norms are rounded. A vector
+//! whose levels are outside is scaled down until they are inside: the noise is calibrated to the ball, and
+//! the guarantee must not be off by a millionth. Cost: two passes, and one for each step of scaling.
 
-/// By how much a vector that is outside is first made smaller; twice as much each time, until it is nothing.
+/// The first relative step by which a vector outside the ball is scaled down; it doubles each time. Ten times
+/// smaller than the largest excess that is accepted, so that hardly more is taken off than must be.
 const CUT: f64 = 1e-7;
 
-/// The levels of a vector at `scale`, or at less if their sizes add up to more than `most`.
+/// The levels of a vector at `scale`, or at a smaller scale if their sizes add up to more than `most`.
 pub(crate) fn inside(
     value: &[f32],
     scale: f64,
@@ -33,7 +35,7 @@ pub(crate) fn inside(
     }
 }
 
-/// Cut towards zero; what is no number counts as zero.
+/// Truncated towards zero; NaN becomes zero.
 fn level(x: f32, scale: f64) -> i64 {
     (f64::from(x) * scale) as i64
 }

@@ -1,5 +1,5 @@
-//! What randomizers draw with: sources of randomness, exact coins and dice, exact integer noise, directions
-//! from seeds, and vectors on a grid.
+//! Sampling: sources of randomness, exact coins and dice, exact integer noise, directions from seeds, and
+//! vectors on a grid.
 
 pub(crate) mod coin;
 pub(crate) mod levels;

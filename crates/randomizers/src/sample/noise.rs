@@ -1,13 +1,16 @@
-//! Exact integer noise: no floating-point number is ever sampled, so none can leak.
+//! Exact integer noise. No floating-point number is sampled, so low bits of one cannot reveal a value.
 //!
 //! ```text
-//! exp_coin(n/d)       heads with probability e^{−n/d} exactly: von Neumann's coin tosses                                   (Canonne, Kamath, Steinke 2020, Algorithm 1)
-//! geometric(s/t)      P[G ≥ g] = e^{−gs/t}: U below t kept with e^{−U/t}, V whole units, ⌊(U + tV)/s⌋                          (Algorithm 2)
+//! exp_coin(n/d)       heads with probability e^{−n/d} exactly: von Neumann's coin tosses
+//! geometric(s/t)      P[G ≥ g] = e^{−gs/t}: U below t kept with e^{−U/t}, V whole units, ⌊(U + tV)/s⌋
 //! two-sided           a sign and a geometric, minus zero drawn again:  P[z] ∝ e^{−|z|s/t}
-//! discrete Gaussian   a two-sided geometric, kept with probability e^{−(|Y| − s²/t)²/(2s²)}                                  (Algorithm 3)
-//! normal              k + x with integer k, fraction x in 64 bits, a sign: Karney's Algorithm N                             (Karney 2016)
-//! quick normal        the same with k < 9 and the sign from one word, by a table of 127 bits
+//! discrete Gaussian   a two-sided geometric, kept with probability e^{−(|Y| − s²/t)²/(2s²)}
+//! normal              k + x with integer k, fraction x in 64 bits, a sign: Karney's Algorithm N
+//! quick normal        the same distribution; k < 9 and the sign come from one word, by a table of 127 bits
 //! ```
+//!
+//! The first two and the discrete Gaussian are Algorithms 1, 2 and 3 of Canonne, Kamath and Steinke (2020);
+//! the normal is that of Karney (2016).
 
 use crate::sample::coin::below;
 use crate::sample::random::Random;
@@ -24,7 +27,7 @@ fn exp_coin<R: Random + ?Sized>(numerator: u64, denominator: u64, random: &mut R
     small_exp_coin(left, denominator, random)
 }
 
-/// The same for a ratio of at most one: the first k at which a toss of ratio/k fails is odd.
+/// [`exp_coin`] for a ratio of at most one: heads if the first k at which a toss of ratio/k fails is odd.
 fn small_exp_coin<R: Random + ?Sized>(numerator: u64, denominator: u64, random: &mut R) -> bool {
     let mut k = 1;
     while below(denominator, random) < numerator && below(k, random) == 0 {
@@ -54,7 +57,7 @@ pub(crate) fn two_sided<R: Random + ?Sized>(rate: u64, unit: u64, random: &mut R
         let negative = random.word() >> 63 == 1;
         let size = geometric(rate, unit, random) as i64;
         match (negative, size) {
-            // Zero would come from both signs.
+            // Otherwise zero would have twice its probability, once for each sign.
             (true, 0) => {}
             (true, size) => return -size,
             (false, size) => return size,
@@ -68,8 +71,8 @@ pub(crate) fn discrete_gaussian<R: Random + ?Sized>(scale: u64, random: &mut R) 
     let square = scale * scale;
     loop {
         let candidate = two_sided(1, unit, random);
-        // (|Y| − s²/t)²/(2s²) over the common denominator 2s²t². Sizes whose square overflows are beyond any
-        // that are kept.
+        // (|Y| − s²/t)²/(2s²) over the common denominator 2s²t². A candidate whose square overflows would be
+        // kept with a probability below e^{−1000}.
         let apart = (candidate.unsigned_abs().saturating_mul(unit)).abs_diff(square);
         let Some(numerator) = apart.checked_mul(apart) else {
             continue;
@@ -91,7 +94,7 @@ pub(crate) fn normal<R: Random + ?Sized>(bits: u32, random: &mut R) -> i64 {
     signed(size, random.word() >> 63 == 1)
 }
 
-/// The same law from a quarter of the randomness: for vectors, which need thousands.
+/// The same distribution as [`normal`], from a quarter of the randomness: for vectors, which need thousands.
 pub(crate) fn quick_normal<R: Random + ?Sized>(bits: u32, random: &mut R) -> i64 {
     loop {
         let word = random.word();
@@ -102,7 +105,7 @@ pub(crate) fn quick_normal<R: Random + ?Sized>(bits: u32, random: &mut R) -> i64
     }
 }
 
-/// N and −N are alike, and ⌊−y⌋ = −1 − ⌊y⌋ for y that is no integer.
+/// N is symmetric, and ⌊−y⌋ = −1 − ⌊y⌋ unless y is an integer, which has probability zero.
 fn signed(size: u64, negative: bool) -> i64 {
     if negative {
         -1 - size as i64
@@ -125,7 +128,8 @@ fn whole_from<R: Random + ?Sized>(first: u64, random: &mut R) -> u64 {
     }
 }
 
-/// ⌊2¹²⁷ Σ_{j≤k} e^{−j²/2} / Σ_j e^{−j²/2}⌋, by arithmetic of 400 bits: beginning, and the 64 bits after it.
+/// The distribution function of the whole part: ⌊2¹²⁷ Σ_{j≤k} e^{−j²/2} / Σ_j e^{−j²/2}⌋ for k = 0, …, 8, as
+/// the upper 63 and the lower 64 bits, computed with 400 bits. Nine entries: the rest has probability 2⁻⁵⁹.
 const WHOLE: [(u64, u64); 9] = [
     (0x4901_2d8c_a416_7395, 0xea01_20ff_1ec2_81f0),
     (0x7548_bcc2_a3d0_77c9, 0xeaae_a7fc_d5c2_10a4),
@@ -138,7 +142,7 @@ const WHOLE: [(u64, u64); 9] = [
     (0x7fff_ffff_ffff_fff2, 0x71a0_f0d8_7a3b_249b),
 ];
 
-/// k ≥ 0 with probability ∝ e^{−k²/2}, from 63 bits; of those after them, only where the first are a tie.
+/// k ≥ 0 with probability ∝ e^{−k²/2}, from 63 bits; 64 more are drawn only where the first are a tie.
 #[inline]
 fn quick_whole<R: Random + ?Sized>(first: u64, random: &mut R) -> u64 {
     let mut rest = None;
@@ -167,8 +171,8 @@ fn fraction_coin<R: Random + ?Sized>(k: u64, x: u64, random: &mut R) -> bool {
     let (mut last, mut run) = (x, 0u64);
     loop {
         let next = random.word();
-        // Below the last one, and then one of: certain with 2k of 2k+2, with probability x for one side,
-        // never for the other.
+        // The run goes on if the next number is below the last and a die of 2k + 2 sides agrees: 2k sides
+        // always do, one with probability x, one never.
         if next >= last {
             break;
         }
@@ -254,7 +258,7 @@ mod tests {
     }
     #[test]
     fn whole_parts_by_the_table() {
-        // The table against the sums it stands for, as far as doubles know them.
+        // The table against the sums it holds, to the precision of doubles.
         let total: f64 = (0..40).map(|k| (-0.5 * f64::from(k * k)).exp()).sum();
         let mut random = Simulated::new(8, 0);
         for (k, (high, low)) in (0u64..).zip(WHOLE) {
@@ -267,7 +271,7 @@ mod tests {
             assert_eq!(quick_whole(high - 1, &mut random), k);
             assert!(quick_whole(high + 1, &mut random) > k);
         }
-        // A tie is decided by the bits that follow: of 64, low of them stay below.
+        // A tie is decided by the next 64 bits: it stays below with probability low/2⁶⁴.
         let (high, low) = WHOLE[0];
         let stay = (0..100_000)
             .filter(|_| quick_whole(high, &mut random) == 0)

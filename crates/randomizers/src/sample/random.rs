@@ -1,7 +1,6 @@
-//! Where randomness comes from: ChaCha20 keyed by the operating system, or, in a simulation that says so, by
-//! a seed.
+//! Sources of randomness: ChaCha20 keyed by the operating system, or, in a simulation, by a seed.
 //!
-//! The trait is sealed: a device cannot be handed a generator that does not protect it.
+//! The trait is sealed, so that no device can be given a weak generator.
 
 use crate::error::Error;
 use rand_chacha::ChaCha20Rng;
@@ -17,13 +16,13 @@ mod sealed {
 
 /// A source of uniform bits.
 pub trait Random: sealed::Sealed {
-    /// 64 of them.
+    /// 64 bits.
     fn word(&mut self) -> u64;
 
-    /// As many bytes as fit.
+    /// Fills `bytes`.
     fn fill(&mut self, bytes: &mut [u8]);
 
-    /// Which generator it is, for randomizers whose type is known only when the program runs.
+    /// Which of the two generators this is, for randomizers whose type is known only at run time.
     #[doc(hidden)]
     fn source(&mut self) -> Source<'_>;
 }
@@ -32,18 +31,18 @@ pub trait Random: sealed::Sealed {
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Source<'a> {
-    /// Randomness that protects people.
+    /// Keyed by the operating system.
     Secure(&'a mut Secure),
-    /// Randomness of a simulation.
+    /// Keyed by a seed.
     Simulated(&'a mut Simulated),
 }
 
-/// Randomness that protects people.
+/// Cryptographic randomness, keyed by the operating system: for devices.
 #[derive(Debug)]
 pub struct Secure(ChaCha20Rng);
 
 impl Secure {
-    /// A generator of its own, keyed with 256 bits from the operating system.
+    /// A new generator, keyed with 256 bits from the operating system.
     pub fn new() -> Result<Self, Error> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| Error::NoRandomness(error.to_string()))?;
@@ -51,7 +50,7 @@ impl Secure {
     }
 }
 
-/// Randomness that can be had again, for simulations: it protects nobody.
+/// Reproducible randomness, for simulations. It gives no privacy: the seed determines every draw.
 ///
 /// ```
 /// use shuffledp_randomizers::{Random, Simulated};
@@ -63,14 +62,14 @@ impl Secure {
 pub struct Simulated(ChaCha20Rng);
 
 impl Simulated {
-    /// The stream `stream` of a seed.
+    /// The stream number `stream` of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut generator = ChaCha20Rng::seed_from_u64(seed);
         generator.set_stream(stream);
         Self(generator)
     }
 
-    /// The stream `stream` of a key of 256 bits. Whoever has the key has all of its randomness.
+    /// The stream number `stream` of a key of 256 bits. The key determines every draw: keep it secret.
     pub fn keyed(key: [u8; 32], stream: u64) -> Self {
         let mut generator = ChaCha20Rng::from_seed(key);
         generator.set_stream(stream);

@@ -1,22 +1,24 @@
-//! Directions from seeds: 16 bytes stand for a point of the unit sphere of any dimension, the same on the
-//! device and at the analyzer.
+//! Directions from seeds: a seed of 16 bytes determines a point of the unit sphere of any dimension, the same
+//! on the device and at the analyzer.
 //!
 //! ```text
-//! ChaCha20 with the key seed ‖ 0¹²⁸, 32-bit words w₁, w₂, …      vᵢ = √2 erf⁻¹((2⌊wᵢ/2⁸⌋ + 1)/2²⁴ − 1)      v/‖v‖
+//! ChaCha20 with the key seed ‖ 0¹²⁸, 32-bit words w₁, w₂, …
+//! vᵢ = √2 erf⁻¹((2⌊wᵢ/2⁸⌋ + 1)/2²⁴ − 1),      direction v/‖v‖
 //! ```
 //!
-//! One word for each coordinate, so that rounding cannot put the two ends out of step. Normal numbers of 24
-//! bits: none beyond 5.4, and a variance of 1 to 2e-7.
+//! Each coordinate uses exactly one word, so rounding cannot make device and analyzer read different words.
+//! The normal numbers have 24 bits: none exceeds 5.4, and their variance is 1 to within 2e-7.
 //!
-//! Where no guarantee rests on the direction, only the last digits of an estimate, a quicker one will do
+//! Where only the last digits of an estimate depend on the direction, and no guarantee, there is a faster one
 //! ([`quick_direction`]):
 //!
 //! ```text
-//! ChaCha8 with the same key, i = ⌊w/2²⁰⌋:     vᵢ = qᵢ + (qᵢ₊₁ − qᵢ)(w mod 2²⁰)/2²⁰,    qᵢ the i-th of 4096-quantiles of the normal law, q₀ = −q₄₀₉₆ = −3.96487396
+//! ChaCha8 with the same key, i = ⌊w/2²⁰⌋
+//! v = qᵢ + (qᵢ₊₁ − qᵢ)(w mod 2²⁰)/2²⁰,    qᵢ the 4096-quantiles of the normal distribution, q₀ = −q₄₀₉₆
 //! ```
 //!
-//! The outermost two are such that the variance is 1; E|v| is then right to 5e-6, which is how far an
-//! estimate in one direction can be off against another, relatively.
+//! The outermost quantiles are finite, ±3.96487396, chosen so that the variance is 1. E|v| then has a
+//! relative error of 5e-6, and so has an estimate in one direction relative to another.
 
 use crate::error::Error;
 use crate::wire;
@@ -25,7 +27,7 @@ use rand_core::{Rng, SeedableRng};
 use shuffledp_numerics::special::erf_inv;
 use std::sync::LazyLock;
 
-/// Bytes of a seed.
+/// Bytes of a seed: 128 bits, so that seeds are not guessed and practically never repeat.
 pub(crate) const SEED: usize = 16;
 
 /// The direction of a seed.
@@ -49,12 +51,12 @@ pub(crate) fn direction(seed: &[u8; SEED], dimension: usize) -> Vec<f32> {
     point
 }
 
-/// Cells of the quick law.
+/// Cells of the faster normal distribution: the top 12 bits of a word, and a table of 32 KiB.
 const CELLS: usize = 4096;
-/// Where it ends.
+/// The outermost quantile: with it the variance is 1.
 const END: f32 = 3.964_874;
 
-/// Beginning and width of every cell.
+/// The lower end and the width of every cell.
 fn cells() -> &'static [(f32, f32)] {
     static CELLS_OF: LazyLock<Vec<(f32, f32)>> = LazyLock::new(|| {
         let quantile = |place: usize| match place {
@@ -69,9 +71,9 @@ fn cells() -> &'static [(f32, f32)] {
     &CELLS_OF
 }
 
-/// The quick direction of a seed, in place of what `point` held.
+/// Writes the faster direction of a seed into `point`.
 pub(crate) fn quick_direction(seed: &[u8; SEED], point: &mut [f32]) {
-    /// Words that are drawn together.
+    /// Words drawn at a time: 1 KiB on the stack, so that calls of the generator cost little.
     const TOGETHER: usize = 256;
     let mut key = [0; 32];
     key[..SEED].copy_from_slice(seed);
@@ -93,8 +95,7 @@ pub(crate) fn quick_direction(seed: &[u8; SEED], point: &mut [f32]) {
             }
         }
     }
-    // The middle of the law is the beginning of a cell; all of a point there has a chance of 2⁻³² a
-    // coordinate.
+    // Zero is the lower end of a cell, so a coordinate is zero with probability 2⁻³²; all may be.
     let square: f64 = squares.iter().sum();
     let scale = if square > 0.0 {
         1.0 / square.sqrt()
@@ -104,7 +105,7 @@ pub(crate) fn quick_direction(seed: &[u8; SEED], point: &mut [f32]) {
     point.iter_mut().for_each(|x| *x *= scale as f32);
 }
 
-/// ⟨v, x⟩, in eight sums.
+/// ⟨v, x⟩, in eight partial sums that the compiler can vectorize.
 pub(crate) fn inner(direction: &[f32], value: &[f32]) -> f64 {
     let mut sums = [0.0f64; 8];
     for (v, x) in direction.chunks(8).zip(value.chunks(8)) {
@@ -120,8 +121,8 @@ pub(crate) fn norm(value: &[f32]) -> f64 {
     inner(value, value).sqrt()
 }
 
-/// The probability of keeping the sign of a value of this norm, so that what is sent has the value for its
-/// mean.
+/// The probability of keeping the sign of a vector of this norm: the unit vector ±x/‖x‖, scaled by the
+/// radius, then has mean x.
 pub(crate) fn upright(norm: f64, radius: f64) -> f64 {
     (0.5 + 0.5 * norm / radius).min(1.0)
 }
@@ -135,7 +136,7 @@ pub(crate) fn side(direction: &[f32], value: &[f32], norm: f64) -> f64 {
     }
 }
 
-/// The seed that a report is, or begins with.
+/// The seed in these bytes, which must be as many as a seed has.
 pub(crate) fn seed(bytes: &[u8]) -> Result<[u8; SEED], Error> {
     wire::sized(bytes, SEED)?;
     let mut seed = [0; SEED];

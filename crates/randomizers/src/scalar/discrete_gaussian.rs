@@ -2,12 +2,13 @@
 //! probability proportional to e^{−z²/(2s²)}, exactly.
 //!
 //! ```text
-//! s = 1024 levels to a standard deviation, L = ⌊s/σ⌋ levels to the interval;   X = xL, rounded without bias;   report X + Z
+//! s = 1024 levels per standard deviation, L = ⌊s/σ⌋ levels in [0, 1]
+//! X = xL, rounded without bias;   report X + Z
 //! Z: two-sided geometric Y of scale t = s + 1, kept with probability e^{−(|Y| − s²/t)²/(2s²)}
 //! ```
 //!
-//! The accountant is told that it is (ε₀, δ₀)-LDP, with δ₀ as asked for and the least ε₀ that it has there. A
-//! report is eight bytes.
+//! The accountant uses the bounds of any (ε₀, δ₀)-LDP randomizer, with the given δ₀ and the smallest ε₀ that
+//! holds for it. A report is eight bytes.
 
 use crate::device::Device;
 use crate::dynamic::Dynamic;
@@ -18,13 +19,13 @@ use crate::scalar::{Noise, Number, level, level_variance, over_levels};
 use crate::wire;
 use shuffledp_accounting::{DiscreteGaussian as Law, Mechanism, RandomizerSpec};
 
-/// s.
+/// Levels per standard deviation, s: the accountant's, so that both compute with the same grid.
 const SCALE: u64 = Law::SCALE;
 
 /// Discrete Gaussian noise on numbers in [0, 1].
 pub type DiscreteGaussian = Number<Integers>;
 
-/// How it draws and what it stands for.
+/// The distribution of reports of [`DiscreteGaussian`].
 #[derive(Clone, Debug)]
 pub struct Integers {
     mechanism: Mechanism,
@@ -32,7 +33,8 @@ pub struct Integers {
 }
 
 impl DiscreteGaussian {
-    /// With standard deviation `sigma`, from 0.15 to 100, accounted at a local δ₀ from 1e-30 to 0.1.
+    /// Noise of standard deviation `sigma`, from 0.15 to 100; the local guarantee is stated at a δ₀ from
+    /// 1e-30 to 0.1.
     pub fn new(sigma: f64, delta0: f64) -> Result<Self, Error> {
         let law = Law::new(sigma)?;
         Ok(Self(Integers {
@@ -71,7 +73,7 @@ impl Noise for Integers {
         ((SCALE * SCALE) as f64 + level_variance(value, self.levels)) / (levels * levels)
     }
 
-    /// Unbounded: one report may be anything.
+    /// The noise is unbounded.
     fn influence(&self) -> f64 {
         f64::INFINITY
     }

@@ -2,13 +2,14 @@
 //! Sundararajan 2009; sampled as by Canonne, Kamath, Steinke 2020).
 //!
 //! ```text
-//! level  X = x(k−1), rounded without bias;   report  X + Z,  P[Z = z] ∝ α^|z|,  α = e^{−ε₀′/(k−1)},   ε₀′/(k−1) = r/2³² rounded down
+//! X = x(k−1), rounded without bias;   report  X + Z,  P[Z = z] ∝ α^|z|,  α = e^{−ε₀′/(k−1)}
+//! ε₀′/(k−1) = ε₀/(k−1) rounded down to a multiple of 2⁻³²
 //! Var Z = 2α/(1−α)²;     decode (X + Z)/(k−1)
 //! ```
 //!
-//! With k levels by name ([`DiscreteLaplace::new`]), or as Laplace noise on [0, 1]
-//! ([`DiscreteLaplace::fine`]) with 4097 levels, where rounding to a level adds nothing that can be noticed.
-//! The accountant is told of the integer mechanism at ε₀′ in both cases. A report is eight bytes.
+//! [`DiscreteLaplace::new`] takes the number of levels k. [`DiscreteLaplace::fine`] has 4097 levels and
+//! serves as Laplace noise on [0, 1]: rounding to a level adds a variance of at most 1.5e-8. The accountant
+//! computes bounds for the integer mechanism at ε₀′ in both cases. A report is eight bytes.
 
 use crate::device::Device;
 use crate::domain;
@@ -20,13 +21,14 @@ use crate::scalar::{Noise, Number, level, level_variance, over_levels};
 use crate::wire;
 use shuffledp_accounting::{Mechanism, RandomizerSpec};
 
-/// The unit of rates.
+/// The denominator of rates ε₀/(k−1): rounding down costs ε₀ at most (k−1)/2³², and noise of 2³² units still
+/// fits in 64 bits.
 const UNIT: u64 = 1 << 32;
 
 /// Laplace noise on a grid.
 pub type DiscreteLaplace = Number<GridLaplace>;
 
-/// How it draws and what it stands for.
+/// The distribution of reports of [`DiscreteLaplace`].
 #[derive(Clone, Debug)]
 pub struct GridLaplace {
     levels: u64,
@@ -35,10 +37,10 @@ pub struct GridLaplace {
 }
 
 impl DiscreteLaplace {
-    /// Levels of [`DiscreteLaplace::fine`].
+    /// Levels of [`DiscreteLaplace::fine`]: 4096 steps, exact in binary, each far below the noise.
     pub const FINE: u64 = 4097;
 
-    /// On `levels` equally spaced values from 0 to 1.
+    /// Noise on `levels` equally spaced numbers from 0 to 1; ε₀ from 1e-3 to 100, and at most one per step.
     pub fn new(levels: u64, epsilon0: f64) -> Result<Self, Error> {
         domain::categories(levels)?;
         let steps = levels as f64 - 1.0;
@@ -58,14 +60,14 @@ impl DiscreteLaplace {
         }))
     }
 
-    /// As fine as Laplace noise on [0, 1] needs.
+    /// Laplace noise on [0, 1], on a grid of [`DiscreteLaplace::FINE`] levels.
     pub fn fine(epsilon0: f64) -> Result<Self, Error> {
         Self::new(Self::FINE, epsilon0)
     }
 }
 
 impl GridLaplace {
-    /// k − 1.
+    /// The number of steps, k − 1.
     fn steps(&self) -> u64 {
         self.levels - 1
     }
@@ -77,7 +79,7 @@ pub(crate) fn device(spec: &RandomizerSpec, _: f64) -> Result<Device, Error> {
     Ok(Device::Number(Dynamic::of(randomizer)))
 }
 
-/// The device of Laplace noise on so fine a grid that it is as good as continuous.
+/// The device of a description of continuous Laplace noise: [`DiscreteLaplace::fine`].
 pub(crate) fn fine_device(spec: &RandomizerSpec) -> Result<Device, Error> {
     let randomizer = DiscreteLaplace::fine(spec.epsilon0()?)?;
     Ok(Device::Number(Dynamic::of(randomizer)))
@@ -104,12 +106,12 @@ impl Noise for GridLaplace {
 
     fn variance(&self, value: f64) -> f64 {
         let rate = self.rate as f64 / UNIT as f64;
-        // 2α/(1−α)² without cancellation; and the rounding to a level.
+        // 2α/(1−α)² without cancellation, plus the variance of rounding to a level.
         let noise = 0.5 / (0.5 * rate).sinh().powi(2);
         (noise + level_variance(value, self.steps())) / (self.steps() as f64).powi(2)
     }
 
-    /// Unbounded: one report may be anything.
+    /// The noise is unbounded.
     fn influence(&self) -> f64 {
         f64::INFINITY
     }

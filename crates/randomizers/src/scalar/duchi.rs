@@ -1,11 +1,12 @@
-//! Duchi, Jordan and Wainwright's mean mechanism: one bit. The number x in [0, 1] is rounded to 0 or 1
-//! without bias, and the bit goes through binary randomized response.
+//! The one-bit mechanism of Duchi, Jordan and Wainwright (2018). The number x in [0, 1] is rounded to 0 or 1
+//! without bias, and the bit goes through binary randomized response. E = e^ε₀.
 //!
 //! ```text
 //! decode   (bit − q)/(p − q),  p = E/(E+1), q = 1 − p          variance  C²/4 − (x − 1/2)²,  C = (E+1)/(E−1)
 //! ```
 //!
-//! Rounding happens before the coin that protects, so its last bits do not matter to privacy.
+//! The number is rounded before the coin of randomized response is tossed, so privacy does not depend on the
+//! precision of the rounding. A report is one byte.
 
 use crate::device::Device;
 use crate::domain;
@@ -17,10 +18,10 @@ use crate::scalar::{Noise, Number};
 use crate::wire;
 use shuffledp_accounting::{Mechanism, RandomizerSpec, ScalarKind};
 
-/// The one-bit mean.
+/// The one-bit mechanism.
 pub type Duchi = Number<Bit>;
 
-/// How it draws and what it stands for.
+/// The distribution of reports of [`Duchi`].
 #[derive(Clone, Debug)]
 pub struct Bit {
     mechanism: Mechanism,
@@ -28,9 +29,9 @@ pub struct Bit {
 }
 
 impl Duchi {
-    /// Numbers in [0, 1].
+    /// The one-bit mechanism for numbers in [0, 1].
     pub fn new(epsilon0: f64) -> Result<Self, Error> {
-        domain::epsilon0(epsilon0, 100.0)?;
+        domain::epsilon0(epsilon0, domain::LARGEST_EPSILON0)?;
         Ok(Self(Bit {
             mechanism: Mechanism::scalar(ScalarKind::Duchi, epsilon0)?,
             truth: Coin::at_most(epsilon0.exp(), 1.0),
@@ -39,7 +40,7 @@ impl Duchi {
 }
 
 impl Bit {
-    /// What a bit stands for.
+    /// The number that a bit decodes to.
     fn decoded(&self, bit: u64) -> f64 {
         let (p, q) = (self.truth.probability(), self.truth.complement());
         (bit as f64 - q) / (p - q)

@@ -1,12 +1,13 @@
-//! Gaussian noise on a grid: an integer level plus a normal number, sampled exactly and cut to the grid.
+//! Gaussian noise on a grid: an integer level plus a normal number, sampled exactly and rounded down to the
+//! grid.
 //!
 //! ```text
-//! grid of σ/2¹⁶, L = ⌊2¹⁶/σ⌋ levels;   X = xL, rounded without bias;   report  X + ⌊2¹⁶ N⌋,   N standard normal       decode (report + 1/2)/L
+//! grid of σ/2¹⁶, L = ⌊2¹⁶/σ⌋ levels;   X = xL, rounded without bias
+//! report  X + ⌊2¹⁶ N⌋,   N standard normal;       decode (report + 1/2)/L
 //! ```
 //!
-//! ⌊X + 2¹⁶N⌋ is computed from X + 2¹⁶N, so whatever holds of continuous Gaussian noise with this σ on [0, 1]
-//! holds of the report: that is what the accountant is told. N is never a floating-point number. A report is
-//! eight bytes.
+//! The report is a function of X + 2¹⁶N, so every bound for continuous Gaussian noise with this σ on [0, 1]
+//! holds for it; the accountant uses those. N is never a floating-point number. A report is eight bytes.
 
 use crate::device::Device;
 use crate::dynamic::Dynamic;
@@ -17,13 +18,13 @@ use crate::scalar::{Noise, Number, level, level_variance, over_levels};
 use crate::wire;
 use shuffledp_accounting::{Domain, Mechanism, RandomizerSpec};
 
-/// Bits of a standard deviation.
+/// Binary digits of the noise per standard deviation: the grid adds 2⁻³² of the variance.
 const BITS: u32 = 16;
 
 /// Gaussian noise on numbers in [0, 1].
 pub type Gaussian = Number<GridGaussian>;
 
-/// How it draws and what it stands for.
+/// The distribution of reports of [`Gaussian`].
 #[derive(Clone, Debug)]
 pub struct GridGaussian {
     mechanism: Mechanism,
@@ -31,7 +32,7 @@ pub struct GridGaussian {
 }
 
 impl Gaussian {
-    /// With standard deviation `sigma`, from 0.15 to 100.
+    /// Noise of standard deviation `sigma`, from 0.15 to 100.
     pub fn new(sigma: f64) -> Result<Self, Error> {
         if !(0.15..=100.0).contains(&sigma) {
             return Err(Error::Parameter {
@@ -68,23 +69,23 @@ impl Noise for GridGaussian {
     }
 
     fn decode(&self, report: &[u8]) -> Result<f64, Error> {
-        // The middle of the cell that the noise was cut to.
+        // The middle of the cell that the noise was rounded down from.
         Ok((wire::integer(report)? as f64 + 0.5) / self.levels as f64)
     }
 
-    /// σ², a little more for the grid.
+    /// σ², plus the variance of the grid.
     fn variance(&self, value: f64) -> f64 {
         let levels = self.levels as f64;
         let noise = 2f64.powi(2 * BITS as i32) + 1.0 / 12.0;
         (noise + level_variance(value, self.levels)) / (levels * levels)
     }
 
-    /// Unbounded: one report may be anything.
+    /// The noise is unbounded.
     fn influence(&self) -> f64 {
         f64::INFINITY
     }
 
-    /// Not listed: σ/2¹⁶ is a fine grid.
+    /// None: it would be an integral of the density over a cell of σ/2¹⁶.
     fn probability(&self, _: f64, _: &[u8]) -> Option<f64> {
         None
     }

@@ -1,13 +1,13 @@
-//! The hybrid mean mechanism (Wang et al. 2019): the piecewise mechanism or Duchi's bit, by a coin that has
-//! nothing to do with the value.
+//! The hybrid mechanism (Wang et al. 2019): the piecewise mechanism or Duchi's one-bit mechanism, chosen by a
+//! coin that does not depend on the value.
 //!
 //! ```text
-//! ε₀ > 0.61: piecewise with probability 1 − e^{−ε₀/2}, else the bit;  up to 0.61: the bit
+//! ε₀ > 0.61: piecewise with probability 1 − e^{−ε₀/2}, else one bit;    ε₀ ≤ 0.61: one bit
 //! ```
 //!
-//! Both are ε₀-LDP and the report says which was used, so the pair is. The accountant has no law of its own
-//! for the mixture and is told "any ε₀-LDP randomizer". A report is which of the two, and its report, in four
-//! bytes.
+//! Both are ε₀-LDP and the choice does not depend on the value, so the report, which includes the choice, is
+//! ε₀-LDP. The accountant has no exact distribution for the mixture and uses the bounds of any ε₀-LDP
+//! randomizer. A report is the choice in one byte and the chosen mechanism's report in three.
 
 use crate::device::Device;
 use crate::dynamic::Dynamic;
@@ -20,28 +20,29 @@ use crate::scalar::{Noise, Number};
 use crate::wire;
 use shuffledp_accounting::{Mechanism, RandomizerSpec};
 
-/// Up to this ε₀ the bit alone is better.
-const QUIET: f64 = 0.61;
-/// The first byte of a report.
+/// Up to this ε₀ the mixture with the smallest worst-case variance is the bit alone (Wang et al. 2019).
+const BIT_ONLY_UP_TO: f64 = 0.61;
+/// The first byte of a report of the one-bit mechanism.
 const BIT: u8 = 0;
+/// The first byte of a report of the piecewise mechanism.
 const CELL: u8 = 1;
 
 /// The hybrid mechanism.
 pub type Hybrid = Number<Either>;
 
-/// How it draws and what it stands for.
+/// The distribution of reports of [`Hybrid`].
 #[derive(Clone, Debug)]
 pub struct Either {
     mechanism: Mechanism,
     bit: Bit,
-    /// The other one, and how often it is used.
+    /// The piecewise mechanism, and the coin that chooses it.
     cell: Option<(Cells, Coin)>,
 }
 
 impl Hybrid {
-    /// Numbers in [0, 1].
+    /// The hybrid mechanism for numbers in [0, 1].
     pub fn new(epsilon0: f64) -> Result<Self, Error> {
-        let cell = if epsilon0 > QUIET {
+        let cell = if epsilon0 > BIT_ONLY_UP_TO {
             let rare = (-0.5 * epsilon0).exp();
             let coin = Coin::at_most(1.0 - rare, rare);
             Some((Piecewise::new(epsilon0)?.0, coin))
@@ -90,7 +91,9 @@ impl Noise for Either {
         match (report[0], &self.cell) {
             (BIT, _) if report[2..] == [0, 0] => self.bit.decode(&report[1..2]),
             (CELL, Some((cells, _))) => cells.decode(&report[1..]),
-            _ => Err(Error::report("neither a bit nor a cell")),
+            _ => Err(Error::report(
+                "neither a bit (first byte 0) nor a cell (first byte 1)",
+            )),
         }
     }
 

@@ -28,36 +28,36 @@ use crate::sample::coin::round_up;
 use crate::sample::random::Random;
 use shuffledp_accounting::Mechanism;
 
-/// What makes a mean mechanism of its own.
+/// The part of a randomizer of numbers that differs from randomizer to randomizer.
 pub trait Noise {
-    /// What the accountant prices.
+    /// The mechanism that the accountant computes bounds for.
     fn mechanism(&self) -> &Mechanism;
 
-    /// Bytes of a report.
+    /// The length of a report in bytes.
     fn report_length(&self) -> usize;
 
-    /// Draws a report of a number in [0, 1], into bytes of the right number.
+    /// Draws a report of a number in [0, 1] into [`Noise::report_length`] bytes.
     fn draw<R: Random + ?Sized>(&self, value: f64, random: &mut R, report: &mut [u8]);
 
-    /// What a report stands for, without bias.
+    /// The unbiased estimate of the number that a report decodes to.
     fn decode(&self, report: &[u8]) -> Result<f64, Error>;
 
-    /// The variance of that.
+    /// The variance of the decoded report.
     fn variance(&self, value: f64) -> f64;
 
-    /// The most that one report can change.
+    /// The largest difference between two decoded reports; infinite for unbounded noise.
     fn influence(&self) -> f64;
 
-    /// The probability of a report, where reports can be listed.
+    /// The probability of a report, given the number; none where reports are too many to have one each.
     fn probability(&self, value: f64, report: &[u8]) -> Option<f64>;
 
-    /// The same up to a factor that all numbers share.
+    /// The probability up to a factor that does not depend on the number.
     fn likelihood(&self, value: f64, report: &[u8]) -> Option<f64> {
         self.probability(value, report)
     }
 }
 
-/// A mean mechanism.
+/// A randomizer of numbers: a [`Randomizer`] made from a [`Noise`].
 #[derive(Clone, Debug)]
 pub struct Number<N>(pub(crate) N);
 
@@ -112,19 +112,19 @@ impl<N: Noise> Randomizer for Number<N> {
     }
 }
 
-/// A number in [0, 1] on a grid of `levels` + 1 points, rounded up or down without bias.
+/// Rounds a number in [0, 1] to a grid of `levels` + 1 points, up or down at random, without bias.
 pub(crate) fn level<R: Random + ?Sized>(value: f64, levels: u64, random: &mut R) -> i64 {
     let place = value * levels as f64;
     place.floor() as i64 + i64::from(round_up(place.fract(), random))
 }
 
-/// The variance of that rounding, in squares of a step.
+/// The variance of the rounding by [`level`], in squared grid steps.
 pub(crate) fn level_variance(value: f64, levels: u64) -> f64 {
     let part = (value * levels as f64).fract();
     part * (1.0 - part)
 }
 
-/// A probability that depends on the point of the grid, averaged over the rounding.
+/// The mean, over the rounding by [`level`], of a probability that depends on the grid point.
 pub(crate) fn over_levels(value: f64, levels: u64, at: impl Fn(f64) -> f64) -> f64 {
     let place = value * levels as f64;
     let up = place.fract();

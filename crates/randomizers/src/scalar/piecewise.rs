@@ -1,14 +1,15 @@
-//! The piecewise mean mechanism (Wang et al. 2019) on a grid: a cell out of M, mostly from a window of w
-//! cells that moves with the value. h = e^{ε₀/2}.
+//! The piecewise mechanism (Wang et al. 2019) on a grid: one of M cells, most likely from a window of w cells
+//! whose position is the value. h = e^{ε₀/2}.
 //!
 //! ```text
 //! w = ⌈M/(h+1)⌉,   the window [s, s+w) with s = xS, S = M − w, rounded without bias
-//! a cell of the window with probability (M−w)/M, all alike; else a cell outside it, all alike
-//! ratio of the two   (M−w)²/w² = e^{ε₀′} with ε₀′ ≤ ε₀: exactly the continuous mechanism at ε₀′, which is what the accountant is told
+//! a uniform cell of the window with probability (M−w)/M, else a uniform cell outside it
+//! ratio of the two probabilities of a cell   (M−w)²/w² = e^{ε₀′} with ε₀′ ≤ ε₀
 //! E y = a s + b,   a = (M−w)/M − (w/M) w/(M−w);     decode (y − b)/(aS)
 //! ```
 //!
-//! M = 2²⁴: three bytes, ε₀′ within 5e-7 of ε₀ while ε₀ is moderate. No probability is rounded at all.
+//! This is exactly the continuous mechanism at ε₀′, for which the accountant computes bounds. M = 2²⁴: a
+//! report is three bytes, and ε₀′ is within 5e-7 of ε₀ for moderate ε₀. No probability is rounded.
 
 use crate::device::Device;
 use crate::dynamic::Dynamic;
@@ -19,13 +20,13 @@ use crate::scalar::{Noise, Number, level, over_levels};
 use crate::wire;
 use shuffledp_accounting::{Mechanism, RandomizerSpec, ScalarKind};
 
-/// M.
+/// The number of cells, M: reports of three bytes.
 const CELLS: u64 = 1 << 24;
 
 /// The piecewise mechanism.
 pub type Piecewise = Number<Cells>;
 
-/// How it draws and what it stands for.
+/// The distribution of reports of [`Piecewise`].
 #[derive(Clone, Debug)]
 pub struct Cells {
     mechanism: Mechanism,
@@ -33,7 +34,8 @@ pub struct Cells {
 }
 
 impl Piecewise {
-    /// Numbers in [0, 1]; ε₀ from 1e-3, below which the grid is too coarse, to 28.
+    /// The piecewise mechanism for numbers in [0, 1]. ε₀ is from 1e-3 to 28: below, w/M is so close to 1/2
+    /// that the grid is too coarse for it; above, the window has fewer than 14 cells.
     pub fn new(epsilon0: f64) -> Result<Self, Error> {
         if !(1e-3..=28.0).contains(&epsilon0) {
             return Err(Error::Parameter {
@@ -43,7 +45,7 @@ impl Piecewise {
             });
         }
         let half = (0.5 * epsilon0).exp();
-        // Up, and one more where rounding could have been the other way.
+        // Rounded up, with a margin for the rounding of the quotient.
         let width = (CELLS as f64 / (half + 1.0) * (1.0 + 1e-14)).ceil() as u64;
         let own = 2.0 * ((CELLS - width) as f64 / width as f64).ln();
         Ok(Self(Cells {
@@ -54,7 +56,7 @@ impl Piecewise {
 }
 
 impl Cells {
-    /// S.
+    /// The number of shifts of the window, S.
     fn shifts(&self) -> u64 {
         CELLS - self.width
     }
@@ -64,7 +66,7 @@ impl Cells {
         let (m, w) = (CELLS as f64, self.width as f64);
         let (inside, outside) = ((m - w) / m, w / m);
         let slope = inside - outside * w / (m - w);
-        // Means of the window at s = 0, and of all cells but it.
+        // The mean of the window at s = 0, and the mean of the other cells.
         let window = 0.5 * (w - 1.0);
         let rest = (0.5 * m * (m - 1.0) - w * window) / (m - w);
         (slope, inside * window + outside * rest)
@@ -96,7 +98,7 @@ impl Noise for Cells {
         let cell = if below(CELLS, random) < CELLS - self.width {
             shift + below(self.width, random)
         } else {
-            // Cells outside the window: those from its beginning on are moved past its end.
+            // One of the cells outside the window: skip the window.
             let cell = below(CELLS - self.width, random);
             if cell < shift {
                 cell
@@ -112,8 +114,8 @@ impl Noise for Cells {
         Ok(self.decoded(wire::get(report, CELLS)?))
     }
 
-    /// That of the continuous mechanism on [−1, 1], t²/(h−1) + (h+3)/(3(h−1)²) at t = 2x − 1, a quarter of it
-    /// on [0, 1].
+    /// A quarter of the variance of the continuous mechanism on [−1, 1], which is
+    /// t²/(h−1) + (h+3)/(3(h−1)²) at t = 2x − 1.
     fn variance(&self, value: f64) -> f64 {
         let h = (CELLS - self.width) as f64 / self.width as f64;
         let t = 2.0 * value - 1.0;

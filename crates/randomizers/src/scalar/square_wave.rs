@@ -1,9 +1,9 @@
-//! The square wave mechanism (Li et al. 2020) on a grid: a cell out of N, mostly from a wave of 2h + 1 cells
-//! around the value.
+//! The square wave mechanism (Li et al. 2020) on a grid: one of N cells, most likely from a wave of 2h + 1
+//! cells around the value. E = e^ε₀.
 //!
 //! ```text
 //! M = 1024 levels, j = xM rounded without bias;   cells 0, …, M + 2h;   wave j, …, j + 2h
-//! a cell of the wave with probability (2h+1)E/Z, all alike, else one outside it;   Z = (2h+1)E + M
+//! a uniform cell of the wave with probability (2h+1)E/Z, else a uniform one outside it;   Z = (2h+1)E + M
 //! E y = a j + b,   a = p − (1 − p)(2h+1)/M,  p the probability of the wave;     decode (y − b)/(aM)
 //! ```
 //!
@@ -19,13 +19,15 @@ use crate::scalar::{Noise, Number, level, over_levels};
 use crate::wire;
 use shuffledp_accounting::{Mechanism, RandomizerSpec, SquareWave as Law};
 
-/// M.
+/// The number of levels, M: the accountant's, so that both compute with the same grid.
 const LEVELS: u64 = Law::LEVELS;
+/// The largest ε₀: e^36 is just below 2⁵², so in doubles the cells outside the wave keep a share of Z.
+const LARGEST_EPSILON0: f64 = 36.0;
 
 /// The square wave mechanism.
 pub type SquareWave = Number<Wave>;
 
-/// How it draws and what it stands for.
+/// The distribution of reports of [`SquareWave`].
 #[derive(Clone, Debug)]
 pub struct Wave {
     mechanism: Mechanism,
@@ -34,7 +36,7 @@ pub struct Wave {
 }
 
 impl SquareWave {
-    /// Numbers in [0, 1].
+    /// The square wave mechanism for numbers in [0, 1]; ε₀ up to 36.
     ///
     /// ```
     /// use shuffledp_randomizers::{Randomizer, Secure, SquareWave};
@@ -51,7 +53,7 @@ impl SquareWave {
     /// ```
     pub fn new(epsilon0: f64) -> Result<Self, Error> {
         let law = Law::new(epsilon0)?;
-        domain::epsilon0(epsilon0, 36.0)?;
+        domain::epsilon0(epsilon0, LARGEST_EPSILON0)?;
         let wave = (2 * law.half() + 1) as f64;
         Ok(Self(Wave {
             mechanism: law.into(),
@@ -62,12 +64,12 @@ impl SquareWave {
 }
 
 impl Wave {
-    /// 2h + 1.
+    /// The number of cells of the wave, 2h + 1.
     fn width(&self) -> u64 {
         2 * self.half + 1
     }
 
-    /// N.
+    /// The number of cells, N.
     fn cells(&self) -> u64 {
         LEVELS + self.width()
     }
@@ -87,7 +89,7 @@ impl Wave {
         (cell - base) / (slope * LEVELS as f64)
     }
 
-    /// The variance of the cell at a level: the mean square of the cells of the wave and of the others.
+    /// The variance of the reported cell at a level: its mean square minus the square of its mean.
     fn cell_variance(&self, j: f64) -> f64 {
         let (p, rest) = (self.inside.probability(), self.inside.complement());
         let (width, levels, cells) = (self.width() as f64, LEVELS as f64, self.cells() as f64);
@@ -121,7 +123,7 @@ impl Noise for Wave {
         let cell = if self.inside.toss(random) {
             start + below(self.width(), random)
         } else {
-            // Cells outside the wave: those from its beginning on are moved past its end.
+            // One of the cells outside the wave: skip the wave.
             let cell = below(LEVELS, random);
             if cell < start {
                 cell
@@ -145,7 +147,7 @@ impl Noise for Wave {
             self.cell_variance(place.floor()),
             self.cell_variance(place.ceil()),
         );
-        // Within a level, and the rounding between two of them.
+        // The variance at a level, plus the variance of the rounding between two levels.
         let cell = (1.0 - part) * low + part * high + slope * slope * part * (1.0 - part);
         cell / (slope * LEVELS as f64).powi(2)
     }

@@ -1,16 +1,16 @@
 //! Gaussian noise on vectors of l₂ norm at most r, on a grid: integer levels plus normal numbers, sampled
-//! exactly and cut to the grid.
+//! exactly and rounded down to the grid.
 //!
 //! ```text
-//! grid of g = σr/2¹⁶;   X_i = x_i/g, cut towards zero, ΣX_i² ≤ (2¹⁶/σ)² in integers;   report  X_i + ⌊2¹⁶ N_i⌋,   N_i standard normal
+//! grid of g = σr/2¹⁶;   X_i = x_i/g, truncated towards zero, ΣX_i² ≤ (2¹⁶/σ)² in integers
+//! report  X_i + ⌊2¹⁶ N_i⌋,   N_i standard normal
 //! decode  (report + 1/2) g;       E‖decoded − x‖² = d σ² r²
 //! ```
 //!
-//! ⌊X + 2¹⁶N⌋ is computed from X + 2¹⁶N, and X never leaves the ball (`sample::levels`), so whatever holds
-//! of continuous Gaussian noise with this σ on the ball holds of the report: that is what the accountant is
-//! told. N is never a floating-point number. Cutting to the grid moves a coordinate by less than g, always
-//! towards zero: 2⁻¹⁶ of the noise of one report, and below that of a mean of fewer than 2³² reports. Four
-//! bytes a coordinate.
+//! The report is a function of X + 2¹⁶N, and X is in the ball (`sample::levels`), so every bound for
+//! continuous Gaussian noise with this σ on the ball holds for it; the accountant uses those. N is never a
+//! floating-point number. Truncation moves a coordinate by less than g towards zero: 2⁻¹⁶ of the noise of one
+//! report, and less than the noise of the mean of up to 2³² reports. A report has four bytes per coordinate.
 
 use crate::device::{Device, dimension};
 use crate::dynamic::Dynamic;
@@ -23,7 +23,8 @@ use crate::vector::{Ball, Shape, VectorSum, Vectors};
 use crate::wire;
 use shuffledp_accounting::{Domain, Mechanism, RandomizerSpec};
 
-/// Bits of a standard deviation.
+/// Binary digits of the noise per standard deviation: the grid adds 2⁻³² of the variance, and four bytes hold
+/// 3e4 standard deviations.
 const BITS: u32 = 16;
 /// Bytes of a coordinate.
 const WIDTH: usize = 4;
@@ -31,20 +32,20 @@ const WIDTH: usize = 4;
 /// Gaussian noise on every coordinate.
 pub type GaussianVector = Vectors<GaussianNoise>;
 
-/// How it draws and what it stands for.
+/// The distribution of reports of [`GaussianVector`].
 #[derive(Clone, Debug)]
 pub struct GaussianNoise {
     shape: Shape,
     mechanism: Mechanism,
-    /// 1/g, a little less: what dividing rounds must not lead out of the ball.
+    /// 1/g, less 1e-12 of itself, so that rounding in the division does not lead out of the ball.
     scale: f64,
     /// (2¹⁶/σ)², rounded down.
     most: u64,
 }
 
 impl GaussianVector {
-    /// Vectors of `dimension` coordinates and l₂ norm at most `radius`; the standard deviation of the noise
-    /// is `sigma`, from 0.3 to 200, in units of the radius.
+    /// Noise on vectors of `dimension` coordinates and l₂ norm at most `radius`. Its standard deviation is
+    /// `sigma`, from 0.3 to 200, in units of the radius.
     ///
     /// ```
     /// use shuffledp_randomizers::{GaussianVector, Randomizer, Secure};
@@ -80,9 +81,9 @@ impl GaussianVector {
 }
 
 impl GaussianVector {
-    /// The sum of a batch of contributions with the noise of one report: what a server that everybody trusts
-    /// does. With one vector more or less the levels move by at most 2¹⁶/σ, so it is the Gaussian mechanism,
-    /// exactly.
+    /// The sum of a batch of contributions with the noise of one report, as a trusted server would release
+    /// it. One vector more or less moves the levels by at most 2¹⁶/σ, so this is exactly the Gaussian
+    /// mechanism of the central model.
     ///
     /// ```
     /// use shuffledp_randomizers::{GaussianVector, Randomizer, Simulated};
@@ -105,21 +106,21 @@ impl GaussianVector {
 }
 
 impl GaussianNoise {
-    /// X.
+    /// The levels of a vector, X.
     fn levels(&self, value: &[f32]) -> impl Iterator<Item = i64> {
         inside(value, self.scale, self.most, |level| {
             level.saturating_mul(level)
         })
     }
 
-    /// A noisy level as it is sent. Beyond ±2³¹, which is 3e4 standard deviations, it would stay there: the
-    /// guarantee is the same.
+    /// The bytes of a noisy level. Levels beyond ±2³¹, 3e4 standard deviations, are clamped: a function of
+    /// the report, so the guarantee is the same.
     fn sent(noisy: i64) -> [u8; WIDTH] {
         let end = if noisy < 0 { i32::MIN } else { i32::MAX };
         i32::try_from(noisy).unwrap_or(end).to_le_bytes()
     }
 
-    /// The middles of the cells that the noise was cut to.
+    /// The middles of the cells that the noise was rounded down from.
     fn middles<'a>(&self, report: &'a [u8]) -> Result<impl Iterator<Item = f64> + 'a, Error> {
         wire::sized(report, self.report_length())?;
         let cells = report.chunks_exact(WIDTH);
@@ -165,7 +166,7 @@ impl Ball for GaussianNoise {
         Ok(())
     }
 
-    /// The levels alone: noise for all of them comes when they are settled.
+    /// Adds the levels alone; [`Ball::settle`] adds the noise of all contributions.
     fn contribute<R: Random + ?Sized>(
         &self,
         value: &[f32],
@@ -178,9 +179,10 @@ impl Ball for GaussianNoise {
         Ok(())
     }
 
-    /// √m times one normal number is a sum of m, rounded to the grid that the levels are on: on one that is
-    /// √m times as coarse, the sum of the levels would show between its points. Drawn to 2⁻²⁴ of a step.
+    /// A sum of m normal numbers is √m times one, rounded to the grid of the levels. On a grid √m times as
+    /// coarse, the sum of the levels could be read from the remainder.
     fn settle<R: Random + ?Sized>(&self, reports: u64, random: &mut R, sums: &mut [f64]) {
+        /// Binary digits below the grid: multiplied by √m ≤ 2²⁴, the noise still reaches every grid point.
         const FINE: u32 = 24;
         let root = (reports as f64).sqrt() / (1u64 << FINE) as f64;
         for sum in sums {
@@ -188,7 +190,7 @@ impl Ball for GaussianNoise {
         }
     }
 
-    /// √d σr, a little more for the grid.
+    /// √d σr, plus the variance of the grid.
     fn length(&self) -> f64 {
         let one = 2f64.powi(2 * BITS as i32) + 1.0 / 12.0;
         (self.shape.dimension as f64 * one).sqrt() / self.scale
@@ -198,23 +200,23 @@ impl Ball for GaussianNoise {
         sums.iter().map(|sum| sum / self.scale).collect()
     }
 
-    /// The same everywhere.
+    /// The same for every vector.
     fn variance(&self, _: &[f32]) -> f64 {
         self.length().powi(2)
     }
 
-    /// Unbounded: one report may be anything.
+    /// The noise is unbounded.
     fn influence(&self) -> f64 {
         f64::INFINITY
     }
 
-    /// Not listed: σ/2¹⁶ is a fine grid.
+    /// None: it would be an integral of the density over a cell of σ/2¹⁶.
     fn probability(&self, _: &[f32], _: &[u8]) -> Option<f64> {
         None
     }
 
-    /// The density at the middle of the cell, against that of the zero vector: it neither vanishes nor
-    /// overflows in any dimension.
+    /// The density at the middle of the cell, divided by that for the zero vector, which neither underflows
+    /// nor overflows in any dimension.
     fn likelihood(&self, value: &[f32], report: &[u8]) -> Option<f64> {
         let middles = self.middles(report).ok()?;
         let apart = |(middle, level): (f64, i64)| (middle - 0.5 * level as f64) * level as f64;
@@ -229,8 +231,8 @@ mod tests {
     use crate::randomizer::Randomizer;
     use crate::sample::random::{Random, Simulated};
 
-    /// Noise has the grid of the levels, and says nothing of where on it they are: sums minus levels are
-    /// whole, and take every remainder.
+    /// The noise is on the grid of the levels and does not reveal where on it they are: sums are integers,
+    /// and every remainder occurs.
     #[test]
     fn settled_noise_is_on_the_grid_of_the_levels() {
         let randomizer = GaussianVector::new(1, 1.0, 10.0).unwrap();
@@ -247,7 +249,7 @@ mod tests {
             assert_eq!(tally.total[0].fract(), 0.0);
             seen[(tally.total[0] as i64).rem_euclid(20) as usize] += 1;
         }
-        // √400 steps apart was what gave the sum away.
+        // Noise on a grid of √400 steps would give away the sum modulo 20.
         let chi: f64 = seen
             .iter()
             .map(|n| (f64::from(*n) - 200.0).powi(2) / 200.0)
@@ -257,7 +259,7 @@ mod tests {
 
     #[test]
     fn levels_are_within_the_ball_that_the_accountant_is_told_of() {
-        // (2¹⁶/σ)² is 2³⁴: no rounding in what it is compared with.
+        // (2¹⁶/σ)² is 2³⁴ here, so the comparison is exact.
         let randomizer = GaussianVector::new(2, 1.0, 0.5).unwrap();
         assert!(randomizer.0.most < 1 << 34 && randomizer.0.most > (1 << 34) - 1000);
         let mut random = Simulated::new(11, 0);

@@ -2,14 +2,15 @@
 //! exactly.
 //!
 //! ```text
-//! K = 2²⁰ levels to the radius;   X_i = x_i K/r, cut towards zero, Σ|X_i| ≤ K in integers;   report  X_i + Z_i,   P[Z = z] ∝ α^|z|,   α = e^{−t/2⁴⁸},   t = ⌊ε₀ 2⁴⁸/(2K)⌋
+//! K = 2²⁰ levels in the radius;   X_i = x_i K/r, truncated towards zero, Σ|X_i| ≤ K in integers
+//! report  X_i + Z_i,   P[Z = z] ∝ α^|z|,   α = e^{−t/2⁴⁸},   t = ⌊ε₀ 2⁴⁸/(2K)⌋
 //! Var Z = 2α/(1−α)²;     decode  (X + Z) r/K;      E‖decoded − x‖² = d r²/K² Var Z,  about 8 d r²/ε₀²
 //! ```
 //!
 //! Levels of two vectors are at most 2K apart in l₁ (`sample::levels`), so no report is more than
 //! e^{2Kt/2⁴⁸} ≤ e^ε₀ times as likely for one as for the other: ε₀-LDP without any rounding. The accountant
-//! has no law of its own for it and is told "any ε₀-LDP randomizer". The noise has no bias; cutting to the
-//! grid moves a coordinate by less than r/2²⁰, always towards zero. Eight bytes a coordinate.
+//! has no exact distribution for it and uses the bounds of any ε₀-LDP randomizer. The noise has no bias;
+//! truncation moves a coordinate by less than r/2²⁰ towards zero. A report has eight bytes per coordinate.
 
 use crate::device::{Device, dimension};
 use crate::dynamic::Dynamic;
@@ -23,9 +24,10 @@ use crate::vector::{Ball, Shape, Vectors};
 use crate::wire;
 use shuffledp_accounting::{Mechanism, RandomizerSpec};
 
-/// K.
+/// Levels in the radius, K: truncation is a millionth of the radius, far below the noise.
 const LEVELS: u64 = 1 << 20;
-/// The unit of rates: the smallest ε₀ has a rate of six digits, and 2¹⁶ units are still a number.
+/// The denominator of rates: the smallest ε₀, 0.01, has a rate above 10⁶, so rounding it down costs less than
+/// a millionth, and noise of 2¹⁶ units still fits in 64 bits.
 const UNIT: u64 = 1 << 48;
 /// Bytes of a coordinate.
 const WIDTH: usize = 8;
@@ -33,18 +35,18 @@ const WIDTH: usize = 8;
 /// Laplace noise on every coordinate.
 pub type LaplaceVector = Vectors<LaplaceNoise>;
 
-/// How it draws and what it stands for.
+/// The distribution of reports of [`LaplaceVector`].
 #[derive(Clone, Debug)]
 pub struct LaplaceNoise {
     shape: Shape,
     mechanism: Mechanism,
-    /// K/r, a little less: what dividing rounds must not lead out of the ball.
+    /// K/r, less 1e-12 of itself, so that rounding in the division does not lead out of the ball.
     scale: f64,
     rate: u64,
 }
 
 impl LaplaceVector {
-    /// Vectors of `dimension` coordinates and l₁ norm at most `radius`; ε₀ from 0.01 to 100.
+    /// Noise on vectors of `dimension` coordinates and l₁ norm at most `radius`; ε₀ from 0.01 to 100.
     ///
     /// ```
     /// use shuffledp_randomizers::{LaplaceVector, Randomizer, Secure};
@@ -73,19 +75,19 @@ impl LaplaceVector {
             shape,
             mechanism: Mechanism::some_ldp(epsilon0)?,
             scale: LEVELS as f64 / radius * (1.0 - 1e-12),
-            // Powers of two: nothing is rounded but this.
+            // Multiplication by a power of two is exact: only `floor` rounds.
             rate: (epsilon0 * (UNIT / (2 * LEVELS)) as f64).floor() as u64,
         }))
     }
 }
 
 impl LaplaceNoise {
-    /// X.
+    /// The levels of a vector, X.
     fn levels(&self, value: &[f32]) -> impl Iterator<Item = i64> {
         inside(value, self.scale, LEVELS, |level| level)
     }
 
-    /// −ln α.
+    /// The rate of the noise, −ln α.
     fn rate(&self) -> f64 {
         self.rate as f64 / UNIT as f64
     }
@@ -100,7 +102,7 @@ impl LaplaceNoise {
         }))
     }
 
-    /// Σ|Z_i| − `less`(report) of the noise that makes this report of this vector.
+    /// Σ(|Z_i| − `less`(report_i)) over the noise Z that leads from this vector to this report.
     fn noise(&self, value: &[f32], report: &[u8], less: impl Fn(i64) -> f64) -> Option<f64> {
         let pairs = self.noisy(report).ok()?.zip(self.levels(value));
         let size = |(noisy, level): (i64, i64)| noisy.abs_diff(level) as f64 - less(noisy);
@@ -155,24 +157,24 @@ impl Ball for LaplaceNoise {
         sums.iter().map(|sum| sum / self.scale).collect()
     }
 
-    /// The same everywhere.
+    /// The same for every vector.
     fn variance(&self, _: &[f32]) -> f64 {
         self.length().powi(2)
     }
 
-    /// Unbounded: one report may be anything.
+    /// The noise is unbounded.
     fn influence(&self) -> f64 {
         f64::INFINITY
     }
 
-    /// In many dimensions it is too small for a double.
+    /// Underflows to zero in high dimension; [`Ball::likelihood`] does not.
     fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64> {
         let (d, rate) = (self.shape.dimension as f64, self.rate());
         let noise = self.noise(value, report, |_| 0.0)?;
         Some((d * (0.5 * rate).tanh().ln() - rate * noise).exp())
     }
 
-    /// Against that of the zero vector: within e^{±ε₀/2} in any dimension.
+    /// The probability divided by that for the zero vector: within e^{±ε₀/2} in any dimension.
     fn likelihood(&self, value: &[f32], report: &[u8]) -> Option<f64> {
         let beyond = self.noise(value, report, |noisy| noisy.unsigned_abs() as f64)?;
         Some((-self.rate() * beyond).exp())

@@ -20,11 +20,11 @@ use crate::randomizer::Randomizer;
 use crate::sample::random::Random;
 use shuffledp_accounting::Mechanism;
 
-/// A sum over a batch, in the coordinates that reports come in.
+/// The sum of a batch, in the coordinates in which the randomizer adds reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorSum {
     pub(crate) reports: u64,
-    /// How many of them are contributions that have not been settled.
+    /// The number of contributions that have not been settled ([`Randomizer::settle`]).
     pub(crate) unsettled: u64,
     pub(crate) total: Vec<f64>,
 }
@@ -35,7 +35,7 @@ impl VectorSum {
         self.reports
     }
 
-    /// Another batch of the same randomizer.
+    /// Adds another batch of the same randomizer.
     pub fn merge(&mut self, other: &Self) {
         self.reports += other.reports;
         self.unsettled += other.unsettled;
@@ -49,41 +49,42 @@ impl VectorSum {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct VectorEstimate {
-    /// Unbiased, coordinate by coordinate.
+    /// The estimate, unbiased in every coordinate.
     pub mean: Vec<f64>,
-    /// At least the expected square of the distance to the true mean.
+    /// An upper bound on the expected squared distance to the true mean.
     pub variance: f64,
 }
 
-/// What makes a randomizer of vectors of its own.
+/// The part of a randomizer of vectors that differs from randomizer to randomizer.
 pub trait Ball {
-    /// Whether contributions leave noise to be settled.
+    /// Whether contributions leave out noise that [`Ball::settle`] adds.
     const SETTLES: bool = false;
 
-    /// What the accountant prices.
+    /// The mechanism that the accountant computes bounds for.
     fn mechanism(&self) -> &Mechanism;
 
-    /// Dimension and radius.
+    /// The dimension and the radius.
     fn shape(&self) -> Shape;
 
-    /// The norm that the radius bounds; NaN where a coordinate is.
+    /// The norm that the radius bounds; NaN if a coordinate is NaN.
     fn norm(&self, value: &[f32]) -> f64;
 
-    /// Bytes of a report.
+    /// The length of a report in bytes.
     fn report_length(&self) -> usize;
 
-    /// Draws a report of a vector within the ball, into bytes of the right number.
+    /// Draws a report of a vector within the ball into [`Ball::report_length`] bytes.
     fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]);
 
-    /// How many numbers a batch is summed into.
+    /// The number of sums of a batch.
     fn coordinates(&self) -> usize {
         self.shape().dimension
     }
 
-    /// Adds what a report stands for, before it is scaled, to sums.
+    /// Adds a report to the sums, unscaled: [`Ball::decoded`] scales the sums.
     fn add(&self, report: &[u8], sums: &mut [f64]) -> Result<(), Error>;
 
-    /// Draws a report and adds what it stands for to sums, but for what [`Ball::settle`] makes up for.
+    /// Adds a vector's contribution to the sums: a report, or the vector without the noise that
+    /// [`Ball::settle`] adds later.
     fn contribute<R: Random + ?Sized>(
         &self,
         value: &[f32],
@@ -95,46 +96,47 @@ pub trait Ball {
         self.add(&report, sums)
     }
 
-    /// Adds to sums what this many contributions left out: nothing, unless [`Ball::SETTLES`].
+    /// Adds the noise that this many contributions left out: none, unless [`Ball::SETTLES`].
     fn settle<R: Random + ?Sized>(&self, _reports: u64, _random: &mut R, _sums: &mut [f64]) {}
 
-    /// The length of one decoded report, or, where noise is added, the root of the mean square of its length.
+    /// The norm of a decoded report if it is the same for all reports; for additive noise, the root mean
+    /// square of the noise.
     fn length(&self) -> f64;
 
-    /// Sums over a batch as a sum of decoded reports.
+    /// The sum of the decoded reports of a batch, from its sums.
     fn decoded(&self, sums: &[f64]) -> Vec<f64> {
         let length = self.length();
         sums.iter().map(|sum| length * sum).collect()
     }
 
-    /// The expected square of the distance of a decoded report to the vector: where all have one length, what
-    /// the vector leaves of its square.
+    /// The expected squared distance of a decoded report to the vector. By default that of reports with one
+    /// length: the squared length minus the squared norm of the vector.
     fn variance(&self, value: &[f32]) -> f64 {
         let square: f64 = value.iter().map(|x| f64::from(*x).powi(2)).sum();
         self.length().powi(2) - square
     }
 
-    /// The most that one report can change.
+    /// The largest norm of a decoded report; infinite for unbounded noise.
     fn influence(&self) -> f64 {
         self.length()
     }
 
-    /// The probability of a report.
+    /// The probability of a report, given the vector.
     fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64>;
 
-    /// The same up to a factor that all vectors share.
+    /// The probability up to a factor that does not depend on the vector.
     fn likelihood(&self, value: &[f32], report: &[u8]) -> Option<f64> {
         self.probability(value, report)
     }
 }
 
-/// A randomizer of vectors.
+/// A randomizer of vectors: a [`Randomizer`] made from a [`Ball`].
 #[derive(Clone, Debug)]
 pub struct Vectors<B>(pub(crate) B);
 
 impl<B: Ball> Vectors<B> {
-    /// The length of one decoded report, or of the noise on one: its square over n is the variance of a mean
-    /// of n, or a little more.
+    /// The root mean square of a decoded report ([`Ball::length`]). Its square divided by n bounds the
+    /// variance of the mean of n reports.
     pub fn scale(&self) -> f64 {
         self.0.length()
     }
@@ -221,7 +223,7 @@ impl<B: Ball> Randomizer for Vectors<B> {
     }
 }
 
-/// Where vectors are.
+/// The ball that vectors lie in: its dimension and its radius.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub(crate) dimension: usize,
@@ -229,7 +231,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A dimension that can be listed, and a radius.
+    /// Accepts dimensions up to 2³⁰, which fit in memory, and radii whose squares are far from overflow.
     pub(crate) fn new(dimension: usize, radius: f64) -> Result<Self, Error> {
         let refuse = |parameter, value: String, allowed: &str| Error::Parameter {
             parameter,
@@ -245,9 +247,10 @@ impl Shape {
         Ok(Self { dimension, radius })
     }
 
-    /// A vector of this dimension whose norm is within the radius but for rounding. What is a little outside
-    /// is not moved here: a coin that protects does not depend on it, and where noise does, levels are
-    /// brought inside (`sample::levels`).
+    /// Accepts a vector of this dimension whose norm exceeds the radius by at most one part in a million,
+    /// which leaves room for rounding to single precision. The excess costs no privacy: coins limit their
+    /// probabilities to [0, 1], and noise is added to levels that are brought inside first
+    /// (`sample::levels`).
     fn holds(self, value: &[f32], norm: f64) -> Result<(), Error> {
         if value.len() != self.dimension {
             return Err(Error::Value {
@@ -255,7 +258,7 @@ impl Shape {
                 allowed: format!("vectors of {} coordinates", self.dimension),
             });
         }
-        // NaN and infinite coordinates have no such norm.
+        // False if a coordinate is NaN or infinite.
         if norm <= self.radius * (1.0 + 1e-6) {
             return Ok(());
         }

@@ -1,15 +1,19 @@
-//! PrivUnit (Bhowmick et al. 2018; compressed as by Feldman and Talwar 2021): a direction, by its seed, E
-//! times as likely where it points the value's way. 16 bytes at any dimension.
+//! PrivUnit (Bhowmick et al. 2018; compressed as by Feldman and Talwar 2021), for vectors of l₂ norm at most
+//! r: the seed of a direction, E times as likely if the direction is near the vector's. 16 bytes in any
+//! dimension. E = e^ε₀.
 //!
 //! ```text
-//! cap {v: ⟨v, u⟩ ≥ g}, u = ±x/‖x‖ (+ with probability 1/2 + ‖x‖/(2r));   seeds are drawn until one is kept: always in the cap, with probability 1/E outside it
-//! q = P[V in the cap],   P[sent in the cap] = p = qE/(qE + 1 − q),   t = E[⟨V, u⟩; cap] = (1−g²)^{(d−1)/2} / ((d−1) B(1/2, (d−1)/2))
-//! decode  (r/m) V,   m = t (p/q − (1−p)/(1−q));     g is chosen to make m largest;      E‖decoded‖² = r²/m²
+//! u = ±x/‖x‖, + with probability 1/2 + ‖x‖/(2r);   cap {v: ⟨v, u⟩ ≥ g}
+//! seeds are drawn until one is kept: always if its direction is in the cap, else with probability 1/E
+//! q = P[V in the cap],   p = P[sent in the cap] = qE/(qE + 1 − q)
+//! t = E[⟨V, u⟩; cap] = (1−g²)^{(d−1)/2} / ((d−1) B(1/2, (d−1)/2))
+//! decode  (r/m) V,   m = t (p/q − (1−p)/(1−q));     g maximizes m;      ‖decoded‖² = r²/m²
 //! ```
 //!
-//! The chance of keeping a seed outside the cap is rounded up. A cap has the same share of the 2¹²⁸ seeds for
-//! every value, but for what cannot be computed. The accountant has no law of its own for it and is told "any
-//! ε₀-LDP randomizer". A device tries 1/(q + (1−q)/E) seeds on average.
+//! The probability of keeping a seed outside the cap is rounded up, towards more privacy. The guarantee
+//! assumes that the caps of all values hold the same fraction of the 2¹²⁸ seeds, as for a random function; a
+//! difference could not be found by computation. The accountant has no exact distribution for it and uses the
+//! bounds of any ε₀-LDP randomizer. A device tries 1/(q + (1−q)/E) seeds on average.
 
 use crate::device::{Device, dimension};
 use crate::dynamic::Dynamic;
@@ -22,21 +26,21 @@ use shuffledp_accounting::{Mechanism, RandomizerSpec};
 use shuffledp_numerics::search::golden_middle;
 use shuffledp_numerics::special::{beta_share, ln_gamma};
 
-/// A direction that leans to the value.
+/// A random direction that is more likely near the vector's.
 pub type PrivUnit = Vectors<LeaningDirection>;
 
-/// How it draws and what it stands for.
+/// The distribution of reports of [`PrivUnit`].
 #[derive(Clone, Debug)]
 pub struct LeaningDirection {
     shape: Shape,
     mechanism: Mechanism,
     threshold: f64,
-    /// Refuses a seed outside the cap.
+    /// Heads refuses a seed outside the cap.
     refuse: Coin,
     cap: Cap,
 }
 
-/// A cap, by its probability q and t.
+/// A cap's probability q, and t.
 #[derive(Clone, Copy, Debug)]
 struct Cap {
     q: f64,
@@ -44,7 +48,7 @@ struct Cap {
 }
 
 impl Cap {
-    /// Of threshold g in [0, 1) in dimension d ≥ 2: q = I_{1−g²}((d−1)/2, 1/2)/2.
+    /// The cap of threshold g in [0, 1) in dimension d ≥ 2: q = I_{1−g²}((d−1)/2, 1/2)/2.
     fn of(threshold: f64, dimension: f64) -> Self {
         let half = 0.5 * (dimension - 1.0);
         let rest = (1.0 - threshold) * (1.0 + threshold);
@@ -55,7 +59,7 @@ impl Cap {
         }
     }
 
-    /// m, where a seed outside the cap is kept with probability 1/odds.
+    /// m, if a seed outside the cap is kept with probability 1/odds.
     fn gain(self, odds: f64) -> f64 {
         let z = self.q * odds + 1.0 - self.q;
         // p/q − (1−p)/(1−q) = (E − 1)/(qE + 1 − q).
@@ -63,12 +67,15 @@ impl Cap {
     }
 }
 
+/// The largest ε₀: at 16 a device in high dimension already tries hundreds of thousands of seeds.
+const LARGEST_EPSILON0: f64 = 16.0;
+
 impl PrivUnit {
-    /// Vectors of `dimension` coordinates, at least 2, and norm at most `radius`; ε₀ up to 16, beyond which a
-    /// device would try too many seeds.
+    /// PrivUnit for vectors of `dimension` coordinates, at least 2, and l₂ norm at most `radius`; ε₀ from
+    /// 1e-6 to 16.
     pub fn new(dimension: usize, radius: f64, epsilon0: f64) -> Result<Self, Error> {
         let shape = Shape::new(dimension, radius)?;
-        if dimension < 2 || !(1e-6..=16.0).contains(&epsilon0) {
+        if dimension < 2 || !(1e-6..=LARGEST_EPSILON0).contains(&epsilon0) {
             return Err(Error::Parameter {
                 parameter: if dimension < 2 {
                     "dimension"
@@ -85,14 +92,15 @@ impl PrivUnit {
         }
         let (odds, d) = (epsilon0.exp(), dimension as f64);
         let gain = |g: f64| Cap::of(g, d).gain(odds);
-        // Unimodal in g: golden section.
+        // m is unimodal in g: golden section. A coordinate of a random direction has standard deviation 1/√d;
+        // the best threshold for ε₀ ≤ 16 is below 20 of these.
         let widest = (20.0 / d.sqrt()).min(0.999_999);
         let threshold = golden_middle(0.0, widest, 80, |g| -gain(g));
         Ok(Self(LeaningDirection {
             shape,
             mechanism: Mechanism::some_ldp(epsilon0)?,
             threshold,
-            // Kept with 1/E or a little more: refused at odds of at most E − 1 to 1.
+            // Kept with probability 1/E or a little more: refused at odds of at most E − 1 to 1.
             refuse: Coin::at_most(epsilon0.exp_m1(), 1.0),
             cap: Cap::of(threshold, d),
         }))
@@ -142,12 +150,12 @@ impl Ball for LeaningDirection {
         Ok(())
     }
 
-    /// r/m.
+    /// The norm of a decoded report, r/m.
     fn length(&self) -> f64 {
         self.shape.radius / self.cap.gain(1.0 / self.refuse.complement())
     }
 
-    /// The likelihood of a seed, against the average over all seeds.
+    /// The probability of a seed, divided by the average over all seeds.
     fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64> {
         let seed = seed(report).ok()?;
         let size = norm(value);

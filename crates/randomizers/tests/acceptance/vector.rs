@@ -343,7 +343,8 @@ fn laplace_vector() {
     golden(
         &randomizer,
         &[&long[..], &inside[..]],
-        "1b44ffffffffffffa786070000000000ae12fcffffffffff6c61f5ffffffffff8b7be4ffffffffff 8299eaffffffffff3bf6b7ffffffffff7aeef8ffffffffffdeb8f9ffffffffff523b010000000000",
+        "1b44ffffffffffffa786070000000000ae12fcffffffffff6c61f5ffffffffff8b7be4ffffffffff \
+         8299eaffffffffff3bf6b7ffffffffff7aeef8ffffffffffdeb8f9ffffffffff523b010000000000",
     );
 }
 

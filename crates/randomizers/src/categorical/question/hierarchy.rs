@@ -1,10 +1,10 @@
-//! A hierarchical histogram (Hay et al. 2010; in the local model Cormode, Kulkarni, Srivastava 2019): values
-//! 0 … 2ʰ − 1 as the leaves of a binary tree, each report about the ancestor at one level, drawn by the
-//! device.
+//! A hierarchical histogram (Hay et al. 2010; in the local model Cormode, Kulkarni, Srivastava 2019). The
+//! values 0 … 2ʰ − 1 are the leaves of a binary tree. The device draws a level, and reports the ancestor of
+//! its value at that level.
 //!
 //! The shares of the nodes of a level are estimated from the reports about it, by the better of two oracles
-//! ([`best_oracle`]). Any range of values is a union of at most two nodes a level, so the share of a range
-//! costs a few nodes instead of all its leaves.
+//! ([`best_oracle`]). Any range of values is a union of at most two nodes per level, so its share is a sum of
+//! few estimates instead of one for each leaf.
 
 use crate::categorical::best_oracle;
 use crate::categorical::question::{Level, ask, asked};
@@ -15,10 +15,10 @@ use crate::randomizer::Randomizer;
 use crate::sample::random::Random;
 use shuffledp_accounting::Mechanism;
 
-/// The deepest tree.
+/// The deepest tree: 2²⁰ leaves, whose counts take some 16 MiB for all levels together.
 const DEEPEST: u32 = 20;
 
-/// One level of a binary tree.
+/// Reports about one random level of a binary tree.
 ///
 /// ```
 /// use shuffledp_randomizers::{Hierarchy, Randomizer, Simulated};
@@ -37,12 +37,12 @@ const DEEPEST: u32 = 20;
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     mechanism: Mechanism,
-    /// Of 2, 4, … nodes.
+    /// The oracles of the levels, of 2, 4, … nodes.
     levels: Vec<CategoryDevice>,
 }
 
 impl Hierarchy {
-    /// Over 2^`depth` values, `depth` from 1 to 20.
+    /// A tree over 2^`depth` values, `depth` from 1 to 20.
     pub fn new(depth: u32, epsilon0: f64) -> Result<Self, Error> {
         if !(1..=DEEPEST).contains(&depth) {
             return Err(Error::Parameter {
@@ -60,7 +60,7 @@ impl Hierarchy {
         })
     }
 
-    /// How many levels there are below the root.
+    /// The number of levels below the root.
     pub fn depth(&self) -> u32 {
         self.levels.len() as u32
     }
@@ -130,7 +130,7 @@ impl Randomizer for Hierarchy {
             .collect()
     }
 
-    /// Of the share of its leaf, of which one report in `depth` is.
+    /// The variance of the share of the value's leaf; one report in `depth` is about the leaves.
     fn variance(&self, value: &u64) -> f64 {
         let leaves = self
             .levels

@@ -1,8 +1,8 @@
-//! One of several questions, drawn by the device: each report is about one of them, and says which.
+//! One of several questions, drawn by the device: a report is the question and its randomized answer.
 //!
-//! Which question is asked has nothing to do with the value, and every answer is ε₀-LDP; so is the report.
-//! The accountant has no law of its own for the mixture and is told "any ε₀-LDP randomizer". A report is the
-//! question in one byte and its answer, filled up with zeros to the longest.
+//! The question does not depend on the value, and every answer is ε₀-LDP; so is the report. The accountant
+//! has no exact distribution for the mixture and uses the bounds of any ε₀-LDP randomizer. A report is the
+//! number of the question in one byte and its answer, padded with zeros to the length of the longest.
 
 pub mod hierarchy;
 pub mod prefixes;
@@ -17,17 +17,17 @@ use crate::sample::coin::below;
 use crate::sample::random::Random;
 use crate::wire;
 
-/// Answers to one question.
+/// The estimates from the answers to one question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// How many there are.
+    /// The number of answers.
     pub reports: u64,
-    /// Shares among those who were asked; none where nobody was.
+    /// The share of every category among the users who drew this question; empty if there are none.
     pub shares: Vec<Estimate>,
 }
 
 impl Level {
-    /// What an oracle makes of its reports.
+    /// The estimates of an oracle from its reports.
     pub(crate) fn of<O>(oracle: &O, counts: &Counts) -> Self
     where
         O: Randomizer<Tally = Counts, Estimate = Vec<Estimate>>,
@@ -44,7 +44,7 @@ impl Level {
     }
 }
 
-/// Draws one of `questions`, has it answered into as many bytes as it needs, and fills up the rest.
+/// Draws one of `questions`, writes its number and its answer, and pads the report with zeros.
 pub(crate) fn ask<R: Random + ?Sized>(
     questions: usize,
     random: &mut R,
@@ -57,7 +57,7 @@ pub(crate) fn ask<R: Random + ?Sized>(
     answer(question, random, &mut report[1..]);
 }
 
-/// The question of a report, and its answer, checked for length and filling.
+/// The question and the answer of a report, after checking its length and its padding.
 pub(crate) fn asked(
     questions: usize,
     report: &[u8],
@@ -68,7 +68,7 @@ pub(crate) fn asked(
     let question = wire::get(&report[..1], questions as u64)? as usize;
     let (answer, rest) = report[1..].split_at(answer_length(question));
     if rest.iter().any(|byte| *byte != 0) {
-        return Err(Error::report("bytes beyond the answer"));
+        return Err(Error::report("bytes after the answer are not zero"));
     }
     Ok((question, answer))
 }

@@ -1,16 +1,16 @@
-//! Prefixes of a text: what heavy hitters are found by (TreeHist, Bassily, Nissim, Stemmer, Thakurta 2017;
-//! PEM, Wang, Li, Jha 2018).
+//! Prefixes of a text, for finding heavy hitters (TreeHist, Bassily, Nissim, Stemmer, Thakurta 2017; PEM,
+//! Wang, Li, Jha 2018).
 //!
-//! A value is up to L bytes, none of them 0, filled up with zeros. Each report is about one of L + 1
-//! questions, drawn by the device:
+//! A value is 1 to L bytes, none of them 0, padded with zeros. Each report answers one of L + 1 questions,
+//! drawn by the device:
 //!
-//! | question | answered by |
-//! |---|---|
-//! | the first j bytes, j = 1 … L | Hadamard response of a public hash of them into 2¹⁶ buckets: the shares of all buckets at once, for any number of candidates |
-//! | the whole | local hashing ([`LocalHashing`]) of a public 32-bit hash, with a function of the report's own: asked about a few candidates, without collisions |
+//! * **The first j bytes**, j = 1 … L: Hadamard response of a public hash of them into 2¹⁶ buckets. It gives
+//!   the shares of all buckets at once, for any number of candidates.
+//! * **The whole value**: local hashing ([`LocalHashing`]) of a public 32-bit hash, with a new function for
+//!   each report. It gives the shares of a few candidates, and candidates practically never collide.
 //!
-//! Public hashes are SipHash-1-3, with the question as key. They cost no privacy: they are computed from the
-//! value before it is randomized.
+//! Public hashes are SipHash-1-3, with the question as key. They cost no privacy, because they are computed
+//! before the value is randomized.
 
 use crate::categorical::Support;
 use crate::categorical::hadamard::HadamardResponse;
@@ -24,12 +24,12 @@ use shuffledp_accounting::Mechanism;
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 
-/// Bits of a prefix's hash.
+/// Bits of a prefix's hash: 2¹⁶ counts for each length, 512 KiB, and few collisions among heavy prefixes.
 const BITS: u32 = 16;
-/// The longest value.
+/// The longest value in bytes: a report is about one of `LONGEST` + 1 questions, so each gets 1/65 of them.
 const LONGEST: usize = 64;
 
-/// One prefix of a text, or the whole.
+/// Reports about one random prefix of a text, or the whole text.
 #[derive(Clone, Debug)]
 pub struct Prefixes {
     mechanism: Mechanism,
@@ -42,12 +42,12 @@ pub struct Prefixes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrefixTally {
     prefixes: Vec<Counts>,
-    /// One report after the other.
+    /// The answers about whole values, concatenated.
     whole: Vec<u8>,
 }
 
 impl Prefixes {
-    /// Of values of up to `length` bytes, from 1 to 64.
+    /// For values of up to `length` bytes, `length` from 1 to 64.
     pub fn new(length: usize, epsilon0: f64) -> Result<Self, Error> {
         if !(1..=LONGEST).contains(&length) {
             return Err(Error::Parameter {
@@ -64,12 +64,12 @@ impl Prefixes {
         })
     }
 
-    /// L.
+    /// The longest value in bytes, L.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// The public hash of the first bytes of a value (filled up with zeros), by how many they are.
+    /// The public hash of the first `bytes` bytes of a value (padded with zeros).
     fn hash(value: &[u8], bytes: usize) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(bytes as u64, 0x7368_7566_666c_6564);
         for place in 0..bytes {
@@ -78,12 +78,12 @@ impl Prefixes {
         hasher.finish()
     }
 
-    /// The bucket of the first bytes of a value.
+    /// The bucket of the first `bytes` bytes of a value.
     fn place(value: &[u8], bytes: usize) -> u64 {
         Self::hash(value, bytes) >> (64 - BITS)
     }
 
-    /// The category of the whole.
+    /// The category of a whole value.
     fn category(&self, value: &[u8]) -> u64 {
         Self::hash(value, self.length) & 0xffff_ffff
     }
@@ -102,8 +102,8 @@ impl Prefixes {
         })
     }
 
-    /// The share of a prefix among those who were asked about prefixes of its length, and of whatever else
-    /// hashes to the same bucket.
+    /// The share of a prefix among the users who answered about prefixes of its length. Prefixes that hash to
+    /// the same bucket are included.
     pub fn prefix_share(&self, levels: &[Level], prefix: &[u8]) -> Option<Estimate> {
         let level = levels.get(prefix.len().checked_sub(1)?)?;
         level
@@ -112,8 +112,8 @@ impl Prefixes {
             .copied()
     }
 
-    /// The share of a value among those who were asked about the whole, and how many they were; none if
-    /// nobody was.
+    /// The share of a value among the users who answered about the whole value, and the number of these
+    /// users; none if there are none.
     pub fn whole_share(&self, tally: &PrefixTally, value: &[u8]) -> Option<(Estimate, u64)> {
         let category = self.category(value);
         let reports = tally.whole.chunks_exact(self.whole.report_length());
@@ -136,7 +136,7 @@ impl Prefixes {
 impl Randomizer for Prefixes {
     type Value = [u8];
     type Tally = PrefixTally;
-    /// The buckets of prefixes, by length.
+    /// The shares of the buckets of prefixes, by length.
     type Estimate = Vec<Level>;
 
     fn mechanism(&self) -> &Mechanism {
@@ -186,7 +186,7 @@ impl Randomizer for Prefixes {
         if question < self.length {
             return self.bucket.add(answer, &mut tally.prefixes[question]);
         }
-        // Refused here, not when it is asked about.
+        // A malformed report is refused here and not when shares are computed.
         self.whole.supports(answer, 0)?;
         tally.whole.extend_from_slice(answer);
         Ok(())
@@ -199,7 +199,7 @@ impl Randomizer for Prefixes {
             .collect()
     }
 
-    /// Of the share of the whole, of which one report in L + 1 is.
+    /// The variance of the share of the whole value; one report in L + 1 is about it.
     fn variance(&self, _: &[u8]) -> f64 {
         self.whole.variance(&0) * (self.length + 1) as f64
     }

@@ -21,25 +21,25 @@ use crate::vector::{Ball, Shape, Vectors};
 use crate::wire;
 use shuffledp_accounting::Mechanism;
 
-/// Which measurements there are.
+/// The measurements that differ between R_inf and R_1.
 pub trait Measured {
-    /// How many, in this dimension.
+    /// The number of measurements in a dimension.
     fn count(dimension: usize) -> usize;
 
-    /// The j-th, and the norm that bounds it.
+    /// The measurement number `row` of a vector; its absolute value is at most [`Measured::norm`].
     fn measure(row: u64, value: &[f32]) -> f64;
 
-    /// That norm.
+    /// The norm that the radius bounds.
     fn norm(value: &[f32]) -> f64;
 
-    /// The sum of ± the vectors that measurements stand for, from the sums of their signs.
+    /// The sum of the decoded reports in units of their scale, from the sum of the signs of each measurement.
     fn back(signs: &[f64], dimension: usize) -> Vec<f64>;
 
-    /// The square of the length of such a vector, in units of the radius, before what randomizing costs.
+    /// The squared norm of a decoded report, in units of its scale.
     fn square(dimension: usize) -> f64;
 }
 
-/// A measurement and a bit.
+/// The distribution of reports of R_inf and R_1: a measurement and a bit.
 #[derive(Clone, Debug)]
 pub struct Signs<M> {
     shape: Shape,
@@ -51,7 +51,7 @@ pub struct Signs<M> {
 impl<M: Measured> Vectors<Signs<M>> {
     /// Vectors of `dimension` coordinates within the ball of `radius`.
     pub fn new(dimension: usize, radius: f64, epsilon0: f64) -> Result<Self, Error> {
-        domain::epsilon0(epsilon0, 100.0)?;
+        domain::epsilon0(epsilon0, domain::LARGEST_EPSILON0)?;
         Ok(Self(Signs {
             shape: Shape::new(dimension, radius)?,
             mechanism: Mechanism::binary_response(epsilon0)?,
@@ -66,12 +66,12 @@ impl<M: Measured> Signs<M> {
         2 * self.coordinates() as u64
     }
 
-    /// Where between −a and a a measurement lies, from 0 to 1.
+    /// A measurement, mapped from [−a, a] to [0, 1].
     fn level(&self, row: u64, value: &[f32]) -> f64 {
         (0.5 + 0.5 * M::measure(row, value) / self.shape.radius).clamp(0.0, 1.0)
     }
 
-    /// aC.
+    /// The scale of decoded reports, aC.
     fn gain(&self) -> f64 {
         self.shape.radius / (self.truth.probability() - self.truth.complement())
     }

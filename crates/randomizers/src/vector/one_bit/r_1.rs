@@ -1,12 +1,15 @@
-//! R_1 (Girgis et al. 2021): vectors of l₁ norm at most a; one coordinate of the Hadamard transform, one bit.
+//! R_1 (Girgis et al. 2021), for vectors of l₁ norm at most a: one bit of one coordinate of the Hadamard
+//! transform. E = e^ε₀.
 //!
 //! ```text
-//! D = 2^⌈log₂ d⌉;   j uniform among D;   y_j = Σ_i H_ji x_i in [−a, a];   sign + with probability 1/2 + y_j/(2aC),  C = (E+1)/(E−1)
-//! decode  aC sign H_·j, the first d entries;      E‖decoded‖² = d a² C²
+//! D = 2^⌈log₂ d⌉;   j uniform among D;   y_j = Σ_i H_ji x_i in [−a, a]
+//! sign + with probability 1/2 + y_j/(2aC),  C = (E+1)/(E−1)
+//! decode  aC sign H_·j, the first d entries;      ‖decoded‖² = d a² C²
 //! ```
 //!
-//! Signs are added up by j, and one transform of the sums reads the mean back. At opposite corners ±a e_i it
-//! is binary randomized response, and the accountant is told so. A report is 2j + bit.
+//! Signs are added up by j, and one transform of the sums gives the mean. Between opposite corners ±a e_i,
+//! the worst pair, it is binary randomized response, for which the accountant computes bounds. A report is 2j
+//! + bit.
 
 use crate::device::{Device, dimension};
 use crate::dynamic::Dynamic;
@@ -16,10 +19,10 @@ use crate::vector::one_bit::{Measured, Signs};
 use crate::walsh_hadamard::walsh_hadamard;
 use shuffledp_accounting::RandomizerSpec;
 
-/// One coordinate of the transform, one bit.
+/// One bit of one coordinate of the Hadamard transform.
 pub type R1 = Vectors<Signs<Transform>>;
 
-/// The rows of the Hadamard transform.
+/// Measures by the rows of the Hadamard matrix.
 #[derive(Clone, Debug)]
 pub enum Transform {}
 

@@ -1,14 +1,15 @@
-//! R_2 (Duchi, Jordan, Wainwright 2018; the sign mechanism of LDP-SGD): vectors of l₂ norm at most r; a
-//! random direction, by its seed, and one bit. 17 bytes at any dimension.
+//! R_2 (Duchi, Jordan, Wainwright 2018; the sign mechanism of LDP-SGD), for vectors of l₂ norm at most r: the
+//! seed of a random direction, and one bit. 17 bytes in any dimension. E = e^ε₀.
 //!
 //! ```text
-//! u = ±x/‖x‖, + with probability 1/2 + ‖x‖/(2r);   V uniform on the sphere;   s = sign⟨V, u⟩, kept with probability E/(E+1)
-//! decode  s B V,   B = r C √π Γ((d+1)/2)/Γ(d/2),  C = (E+1)/(E−1);       E‖decoded‖² = B²
+//! u = ±x/‖x‖, + with probability 1/2 + ‖x‖/(2r);   V uniform on the sphere
+//! s = sign⟨V, u⟩, kept with probability E/(E+1), else reversed
+//! decode  s B V,   B = r C √π Γ((d+1)/2)/Γ(d/2),  C = (E+1)/(E−1);       ‖decoded‖² = B²
 //! ```
 //!
-//! V does not depend on the value, and given V the bit is protected by binary randomized response: at
-//! opposite vectors it *is* that, and the accountant is told so. Privacy rests on the coin alone, not on the
-//! generator of V.
+//! V does not depend on the value, and given V the bit goes through binary randomized response. Between
+//! opposite vectors, the worst pair, it *is* binary randomized response, for which the accountant computes
+//! bounds. Privacy depends on the coin alone, not on the generator of V.
 
 use crate::device::{Device, dimension};
 use crate::domain;
@@ -25,7 +26,7 @@ use shuffledp_numerics::special::ln_gamma;
 /// A direction and a bit.
 pub type R2 = Vectors<SignedDirection>;
 
-/// How it draws and what it stands for.
+/// The distribution of reports of [`R2`].
 #[derive(Clone, Debug)]
 pub struct SignedDirection {
     shape: Shape,
@@ -34,9 +35,9 @@ pub struct SignedDirection {
 }
 
 impl R2 {
-    /// Vectors of `dimension` coordinates and norm at most `radius`.
+    /// R_2 for vectors of `dimension` coordinates and l₂ norm at most `radius`.
     pub fn new(dimension: usize, radius: f64, epsilon0: f64) -> Result<Self, Error> {
-        domain::epsilon0(epsilon0, 100.0)?;
+        domain::epsilon0(epsilon0, domain::LARGEST_EPSILON0)?;
         Ok(Self(SignedDirection {
             shape: Shape::new(dimension, radius)?,
             mechanism: Mechanism::binary_response(epsilon0)?,
@@ -46,20 +47,21 @@ impl R2 {
 }
 
 impl SignedDirection {
-    /// Seed and bit, checked.
+    /// The seed and the bit of a report, checked.
     fn opened(&self, report: &[u8]) -> Result<([u8; SEED], bool), Error> {
         wire::sized(report, self.report_length())?;
         let (first, last) = report.split_at(SEED);
         Ok((seed(first)?, wire::get(last, 2)? == 1))
     }
 
-    /// Whether a direction is on the value's side, once a seed's has been put in place of what it held.
+    /// Writes the seed's direction into `direction`, and tells whether its inner product with the value is
+    /// nonnegative.
     fn above(&self, seed: &[u8; SEED], value: &[f32], size: f64, direction: &mut [f32]) -> bool {
         quick_direction(seed, direction);
         side(direction, value, size) >= 0.0
     }
 
-    /// A seed and a bit, and the seed's direction.
+    /// Draws a seed and a bit, and writes the seed's direction into `direction`.
     fn drawn<R: Random + ?Sized>(
         &self,
         value: &[f32],
@@ -112,7 +114,7 @@ impl Ball for SignedDirection {
         Ok(())
     }
 
-    /// The direction is at hand, so it is not drawn again.
+    /// Uses the direction that drawing the bit has computed.
     fn contribute<R: Random + ?Sized>(
         &self,
         value: &[f32],
@@ -125,7 +127,7 @@ impl Ball for SignedDirection {
         Ok(())
     }
 
-    /// B.
+    /// The norm of a decoded report, B.
     fn length(&self) -> f64 {
         let d = self.shape.dimension as f64;
         let gain = self.truth.probability() - self.truth.complement();
@@ -133,7 +135,7 @@ impl Ball for SignedDirection {
         self.shape.radius / gain * std::f64::consts::PI.sqrt() * ratio
     }
 
-    /// Given its seed: seeds are uniform, and the same for all values.
+    /// The probability of the bit, given the seed: seeds are uniform for every value.
     fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64> {
         let (seed, bit) = self.opened(report).ok()?;
         let size = norm(value);
@@ -145,7 +147,7 @@ impl Ball for SignedDirection {
     }
 }
 
-/// Adds a direction, or its opposite.
+/// Adds a direction, or its negative.
 fn add_signed(direction: &[f32], bit: bool, sums: &mut [f64]) {
     let sign = if bit { 1.0 } else { -1.0 };
     for (sum, v) in sums.iter_mut().zip(direction) {

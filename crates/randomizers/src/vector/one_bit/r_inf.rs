@@ -1,13 +1,14 @@
-//! R_inf (Girgis et al. 2021; Duchi, Jordan, Wainwright 2018): vectors with coordinates in [−a, a]; one
-//! coordinate, one bit.
+//! R_inf (Girgis et al. 2021; Duchi, Jordan, Wainwright 2018), for vectors with coordinates in [−a, a]: one
+//! bit of one coordinate. E = e^ε₀.
 //!
 //! ```text
-//! j uniform among d;   sign + with probability 1/2 + x_j/(2aC),  C = (E+1)/(E−1);      decode  d a C sign at j
-//! E‖decoded‖² = d² a² C²
+//! j uniform among d;   sign + with probability 1/2 + x_j/(2aC),  C = (E+1)/(E−1)
+//! decode  d a C sign at j, 0 elsewhere;      ‖decoded‖² = d² a² C²
 //! ```
 //!
-//! The coordinate is rounded to a bit without bias and the bit goes through binary randomized response: at
-//! opposite corners of the cube it *is* that, and the accountant is told so. A report is 2j + bit.
+//! The coordinate is rounded to a bit without bias and the bit goes through binary randomized response.
+//! Between opposite corners of the cube, the worst pair, it *is* binary randomized response, for which the
+//! accountant computes bounds. A report is 2j + bit.
 
 use crate::device::{Device, dimension};
 use crate::dynamic::Dynamic;
@@ -16,10 +17,10 @@ use crate::vector::Vectors;
 use crate::vector::one_bit::{Measured, Signs};
 use shuffledp_accounting::RandomizerSpec;
 
-/// One coordinate, one bit.
+/// One bit of one coordinate.
 pub type RInf = Vectors<Signs<Coordinates>>;
 
-/// The coordinates themselves.
+/// Measures by the coordinates.
 #[derive(Clone, Debug)]
 pub enum Coordinates {}
 
