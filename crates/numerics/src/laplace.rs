@@ -399,7 +399,7 @@ impl<'a, L: Line> Integral<'a, L> {
         tally.error += size * weight * 2.0 * wrong;
     }
 
-    /// Nodes `first` to `last`, skipping what is certainly negligible.
+    /// Adds the nodes `first` to `last`, skipping blocks that are certainly negligible.
     fn add_block(&self, rule: &Rule, first: f64, last: f64, tally: &mut Tally) {
         if first > last || tally.error == f64::INFINITY {
             return;

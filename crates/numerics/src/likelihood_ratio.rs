@@ -190,8 +190,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// The last two atoms share what is left: outwards from the most likely division, until the rest is
-    /// negligible.
+    /// The last two atoms share the draws that are left: sums outwards from the most likely division, until
+    /// the rest is negligible.
     fn share(&mut self, outer: &[f64], left: f64, (a, b): (f64, f64)) {
         let [first, second] = self.inner;
         let odds = first.weight / second.weight;

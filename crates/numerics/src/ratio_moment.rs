@@ -407,8 +407,8 @@ impl Moment {
 
     /// The variance of the Gaussian that terms look like along one count, near `at`.
     fn variance(&self, chosen: Chosen, at: f64) -> f64 {
-        // The factor for count k bends like a Gaussian of variance k; what is left for the others bends it as
-        // well, and so does the power of the ratio.
+        // Curvatures of the logarithm add up: that of the factor for count k is 1/k, as of a Gaussian of
+        // variance k; the draws left for the others and the power of the ratio contribute as well.
         let atom = &self.atoms[chosen.level];
         let rest = (chosen.left - at).max(0.5);
         // A, if the counts not yet chosen are as expected.

@@ -132,7 +132,7 @@ impl Partial {
     }
 }
 
-/// The two atoms that share what the outer ones leave.
+/// The two atoms that share the draws left by the outer ones.
 struct LastTwo {
     /// Weights of the outer atoms, the higher and the lower one.
     weights: Vec<f64>,

@@ -8,8 +8,8 @@ use shuffledp_randomizers::{
 
 const VALUES: [&u64; 5] = [&0, &1, &2, &3, &4];
 
-/// Shares of a mixed population: every category within five standard errors, and the spread over batches what
-/// the formula says.
+/// Shares of a mixed population: every category within five standard errors, and the variance over batches as
+/// in the formula.
 fn shares_are_unbiased<R>(randomizer: &R, categories: u64, seed: u64)
 where
     R: Randomizer<Value = u64, Tally = Counts, Estimate = Vec<Estimate>>,
@@ -18,7 +18,7 @@ where
     const SIZE: usize = 2500;
     let mut random = Simulated::new(seed, 2);
     let mut report = vec![0; randomizer.report_length()];
-    // Category 0 has 60 %, category 1 the rest; the others nobody.
+    // 60 % of the users hold category 0, the others category 1.
     let holds = |person: usize| u64::from(person % 5 >= 3);
     let truth = |category: u64| [0.6, 0.4].get(category as usize).copied().unwrap_or(0.0);
     let mut estimates: Vec<Vec<f64>> = vec![Vec::new(); categories as usize];
@@ -47,7 +47,7 @@ where
             (mean - truth(category)).abs() < 5.0 * error,
             "category {category}: {mean}"
         );
-        // The variance of 400 batches is known to 7 %: five deviations.
+        // The sample variance of 400 batches has a relative standard error of 7 %: five of these.
         let ratio = variance / claimed[category as usize];
         assert!(
             (ratio - 1.0).abs() < 0.36,
@@ -148,7 +148,7 @@ fn local_hashing() {
         &VALUES[..2],
         "22ec148010e5aa80fea2d5d3892674a000 332fa28eca69111b4e09c76d77ac068501",
     );
-    // Any two values share a bucket as often as they should: over the keys, once in g.
+    // Over the keys, any two values are in the same bucket with probability 1/g.
     let mut random = Simulated::new(63, 0);
     let mut report = vec![0; randomizer.report_length()];
     let mut together = 0;
@@ -180,11 +180,11 @@ fn hierarchy() {
     }
     let randomizer = Hierarchy::new(9, 1.0).unwrap();
     assert_eq!(randomizer.report_length(), 3);
-    // No tenth level; a level of two nodes; bytes beyond its answer.
+    // A tenth level; a third node of a level of two; nonzero padding after an answer.
     wire_is_strict(&randomizer, &512, &[&[9, 0, 0], &[0, 2, 0], &[0, 1, 1]]);
     golden(&randomizer, &[&0, &511, &5], "042300 020700 042300");
 
-    // Every level says what share each of its nodes has: 60 % hold 0, the others 511.
+    // The shares of the nodes of every level: 60 % of the users hold 0, the others 511.
     let mut random = Simulated::new(72, 0);
     let (mut tally, mut report) = (randomizer.tally(), [0; 3]);
     for person in 0..900_000 {
@@ -195,7 +195,7 @@ fn hierarchy() {
         randomizer.add(&report, &mut tally).unwrap();
     }
     for (place, level) in randomizer.estimate(&tally).iter().enumerate() {
-        // A ninth of the people, give or take.
+        // About a ninth of the users draw each level.
         assert!((level.reports as f64 - 1e5).abs() < 1500.0);
         assert_eq!(level.shares.len(), 2 << place);
         for (node, share) in level.shares.iter().enumerate() {
@@ -204,7 +204,7 @@ fn hierarchy() {
                 last if last + 1 == level.shares.len() => 0.4,
                 _ => 0.0,
             };
-            // The shares of those who happened to be asked, too.
+            // The users who drew this level are a sample, which adds to the variance.
             let lot = (truth * (1.0 - truth) / level.reports as f64).sqrt();
             let off = (share.value - truth).abs() / share.deviation().hypot(lot);
             assert!(off < 5.5, "level {place}, node {node}: {off} deviations");
@@ -246,7 +246,7 @@ fn prefixes() {
     }
     let mut tally = randomizer.tally();
     let length = randomizer.report_length();
-    // No sixth question; a position and then more; a bucket that is none.
+    // A sixth question; nonzero padding after a position; a bucket out of range.
     let mut broken = [
         vec![0; length],
         vec![0; length],

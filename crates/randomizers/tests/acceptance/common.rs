@@ -1,10 +1,10 @@
-//! The checks that randomizers share, whatever they randomize.
+//! The checks that randomizers of all kinds of value share.
 
 use shuffledp_accounting::{Channel, Delta, Local, Mechanism, Round, account};
 use shuffledp_randomizers::{Error, Randomizer, Simulated};
 use std::collections::HashMap;
 
-/// Reports drawn where their frequencies are compared with a law: a frequency is known to 0.1 %.
+/// The number of reports drawn to compare frequencies with probabilities: standard errors are below 0.05 %.
 pub(crate) const DRAWS: usize = 1_000_000;
 
 /// The local guarantee that a mechanism was configured with.
@@ -29,7 +29,8 @@ pub(crate) fn reports<R: Randomizer>(
         .collect()
 }
 
-/// The law of each of `values`, over all reports: sums to one, within ε₀ and attaining it.
+/// The distribution of reports of each of `values`: it sums to one, and the largest ratio is e^ε₀ and no
+/// more.
 pub(crate) fn law<R: Randomizer>(
     randomizer: &R,
     values: &[&R::Value],
@@ -56,7 +57,7 @@ pub(crate) fn law<R: Randomizer>(
         }
     }
     let wanted = configured(randomizer.mechanism());
-    // Not above, but for the rounding of this very check, and not wastefully below.
+    // Not above, up to the rounding of this check, and not needlessly below.
     assert!(
         largest <= wanted + 4e-15 * wanted.max(1.0),
         "{largest} {wanted}"
@@ -65,7 +66,7 @@ pub(crate) fn law<R: Randomizer>(
     rows
 }
 
-/// Draws against the law: chi-square, beyond which one run in a million would be.
+/// Draws against the distribution: a chi-square test that a correct sampler fails once in a million runs.
 pub(crate) fn draws_fit<R: Randomizer>(randomizer: &R, value: &R::Value, seed: u64) {
     let mut random = Simulated::new(seed, 1);
     let mut report = vec![0xaa; randomizer.report_length()];
@@ -128,7 +129,7 @@ where
     assert_eq!(tally, empty);
 }
 
-/// The accountant's bracket for the name and for the enumerated law.
+/// The accountant's bounds for the mechanism and for the enumerated distribution agree.
 pub(crate) fn priced_alike(mechanism: &Mechanism, rows: Vec<Vec<f64>>) {
     let delta = Delta::new(1e-6).unwrap();
     let price = |mechanism: Mechanism| {
@@ -149,7 +150,7 @@ pub(crate) fn priced_alike(mechanism: &Mechanism, rows: Vec<Vec<f64>>) {
     }
 }
 
-/// The first reports of a fixed stream: they may never change, or old clients and new analyzers part ways.
+/// The first reports of a fixed stream. They must never change: old devices send to new analyzers.
 pub(crate) fn golden<R: Randomizer>(randomizer: &R, values: &[&R::Value], expected: &str) {
     let mut random = Simulated::new(2026, 0);
     let mut report = vec![0; randomizer.report_length()];

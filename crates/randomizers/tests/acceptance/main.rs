@@ -1,6 +1,6 @@
-//! What every randomizer must pass: its own law by enumeration, its draws against that law, its estimates
-//! against their formulas, its wire, and the accountant's view of the same law. A module per room of the
-//! crate.
+//! The tests that every randomizer must pass: its distribution by enumeration, its draws against that
+//! distribution, its estimates against their formulas, its wire format, and the accountant's bounds for the
+//! same distribution. A module for each folder of the crate.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -155,7 +155,7 @@ fn discrete_gaussian() {
     for sigma in [0.5, 4.0] {
         let randomizer = DiscreteGaussian::new(sigma, 1e-9).unwrap();
         means_are_unbiased(&randomizer, &[0.0, 0.6], 97);
-        // The guarantee that the accountant is told, by a sum over the law itself.
+        // The guarantee of the mechanism, against a sum over the distribution itself.
         let Local::Approximate(epsilon0, delta0) = randomizer.mechanism().local() else {
             panic!()
         };

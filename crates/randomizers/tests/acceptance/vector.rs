@@ -6,8 +6,8 @@ use shuffledp_randomizers::{
     VectorEstimate, VectorSum,
 };
 
-/// Means of fixed vectors, coordinate by coordinate within five standard errors, and the mean square within 1
-/// % of the formula.
+/// Means of fixed vectors: every coordinate within five standard errors, and the mean square within 1 % of
+/// the formula.
 fn vectors_are_unbiased<R>(randomizer: &R, values: &[&[f32]], draws: usize, seed: u64)
 where
     R: Randomizer<Value = [f32], Tally = VectorSum, Estimate = VectorEstimate>,
@@ -44,7 +44,7 @@ where
     }
 }
 
-/// In one go, with nothing to settle, or by way of a report: the same sums from the same randomness.
+/// Contributions with nothing to settle give the same sums as reports from the same randomness.
 fn contributions_are_reports<R>(randomizer: &R, values: &[&[f32]])
 where
     R: Randomizer<Value = [f32], Tally = VectorSum>,
@@ -78,8 +78,8 @@ fn contributing_is_sending_and_adding() {
     contributions_are_reports(&LaplaceVector::new(3, 1.0, 1.0).unwrap(), &values);
 }
 
-/// The largest distance between the distribution functions of two samples of one size, over what one pair of
-/// samples in a million exceeds: above one, they are told apart.
+/// The largest distance between the distribution functions of two samples of one size, divided by the
+/// distance that one pair of samples in a million exceeds.
 fn apart(one: &mut [f64], other: &mut [f64]) -> f64 {
     one.sort_by(f64::total_cmp);
     other.sort_by(f64::total_cmp);
@@ -143,7 +143,7 @@ fn a_settled_batch_has_the_law_of_a_batch_of_reports() {
         let far = apart(&mut one, &mut other);
         assert!(far < 1.0, "coordinate {coordinate}: {far} of the limit");
     }
-    // Noise of one coordinate says nothing of that of another.
+    // The noise of two coordinates is independent.
     for sample in [&settled, &sent] {
         let product: f64 = sample.chunks_exact(3).map(|x| x[0] * x[1]).sum();
         let square: f64 = sample.iter().map(|x| x * x).sum::<f64>() / 3.0;
@@ -175,7 +175,7 @@ fn batches_are_settled_once_however_they_are_put_together() {
     let once = tally.clone();
     randomizer.settle(&mut random, &mut tally);
     assert_eq!(tally, once);
-    // Reports bring their own noise; a part that is not settled brings its debt.
+    // Reports have their own noise; a merged part that is not settled is settled with the rest.
     for _ in 0..30 {
         randomizer
             .randomize(&value, &mut random, &mut report)
@@ -188,7 +188,7 @@ fn batches_are_settled_once_however_they_are_put_together() {
     randomizer.settle(&mut random, &mut tally);
     let mean = randomizer.estimate(&tally).mean;
     let square: f64 = mean.iter().map(|x| (x - 0.01).powi(2)).sum();
-    // A thousand coordinates know it to 4.5 %.
+    // The variance over a thousand coordinates has a relative standard error of 4.5 %.
     let ratio = square * 100.0 / randomizer.variance(&value);
     assert!((ratio - 1.0).abs() < 0.22, "{ratio}");
 }
@@ -261,7 +261,7 @@ fn gaussian_vector() {
     coordinates_fit(&randomizer, &value, &levels, 6554, |z| {
         0.5 * shuffledp_numerics::special::erfc(-z / 65536.0 / 2f64.sqrt())
     });
-    // Likelihoods are densities, up to what all values share.
+    // Likelihoods are densities, up to a factor that all values share.
     let mut report = [0; 12];
     let sent: [i32; 3] = [40_000, -90_000, 7];
     for (at, x) in report.chunks_mut(4).zip(sent) {
@@ -275,7 +275,7 @@ fn gaussian_vector() {
     let likelihood = randomizer.likelihood(&value[..], &report).unwrap();
     assert!((likelihood / density(levels) * density([0; 3]) - 1.0).abs() < 1e-12);
     assert_eq!(randomizer.likelihood(&[0.0; 3][..], &report), Some(1.0));
-    // What the tolerance lets pass is brought inside: the levels are what is contributed.
+    // A vector outside by less than the tolerance is brought inside before its levels are contributed.
     let mut random = Simulated::new(143, 0);
     for beyond in [1.0 + 9e-7, 1.0 + 1e-7, 1.0] {
         for d in [1usize, 2, 7, 1000] {
@@ -351,13 +351,13 @@ fn laplace_vector() {
 #[test]
 fn no_report_of_a_laplace_vector_says_more_than_epsilon0() {
     const K: i64 = 1 << 20;
-    // One is outside by nearly what is let pass, which is more than a level.
+    // A vector of norm 1 exceeds this radius by nearly the tolerance, which is more than a level.
     const RADIUS: f64 = 1.0 / (1.0 + 9.8e-7);
     for epsilon0 in [0.01, 0.3, 1.0, 7.7, 100.0] {
         let one = LaplaceVector::new(1, RADIUS, epsilon0).unwrap();
         let at = |value: f32, y: i64| one.probability(&[value][..], &y.to_le_bytes()).unwrap();
         let (mut largest, mut total) = (0.0f64, 0.0);
-        // Where the law changes, and some beyond.
+        // The range in which the ratio changes, and some points beyond.
         for y in (-K - 2000..=K + 2000)
             .step_by(13)
             .chain([-K, 0, K, -9 * K, 9 * K])
@@ -368,7 +368,7 @@ fn no_report_of_a_laplace_vector_says_more_than_epsilon0() {
             }
         }
         assert!(largest <= epsilon0 * (1.0 + 1e-13), "{largest} {epsilon0}");
-        // A few levels are lost to bringing it inside, and a little to the rate.
+        // Bringing the vector inside costs a few levels, and rounding the rate a little.
         assert!(largest > epsilon0 * (1.0 - 4e-6), "{largest} {epsilon0}");
         if epsilon0 == 100.0 {
             for y in -K..=2 * K {
@@ -478,7 +478,7 @@ fn r_2() {
         &[&long[..], &inside[..]],
         "22ec148010e5aa80fea2d5d3892674a000 36a2ea9bfd4cef3e332fa28eca69111b01",
     );
-    // What a seed stands for, by ChaCha8 written out in Python and the normal quantiles of scipy.
+    // The direction of a seed, by ChaCha8 written out in Python and the normal quantiles of scipy.
     let mut tally = randomizer.tally();
     let report = [vec![9; 16], vec![1]].concat();
     randomizer.add(&report, &mut tally).unwrap();
@@ -532,7 +532,7 @@ fn priv_unit() {
         &[&long[..], &inside[..]],
         "36a2ea9bfd4cef3e332fa28eca69111b 74364632cd2728f60b6cbbf2a1ed388c",
     );
-    // What a seed stands for, as ChaCha20 and the inverse error function of other libraries have it.
+    // The direction of a seed, by ChaCha20 and the inverse error function of other libraries.
     let randomizer = PrivUnit::new(5, 1.0, 2.0).unwrap();
     let mut tally = randomizer.tally();
     randomizer.add(&[9; 16], &mut tally).unwrap();

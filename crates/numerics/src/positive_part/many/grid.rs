@@ -82,7 +82,7 @@ impl Grid {
     /// A law on the lattice on the given side of this one, which is sorted.
     fn measure(&self, atoms: &[Atom], end: End) -> Option<Measure> {
         let up = end.outward();
-        // Positions in steps, moved to the safe side by what they may be off.
+        // Positions in steps, moved to the safe side by the bound on their error.
         let moved: Vec<(f64, f64)> = atoms
             .iter()
             .filter(|atom| end == End::Upper || atom.value > self.floor)
