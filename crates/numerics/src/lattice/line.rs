@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::f64::consts::PI;
 use std::rc::Rc;
 
-/// Up to this many nodes are always evaluated one by one: a table would not be faster.
+/// Up to this many nodes are always evaluated one by one, without a table.
 const FEW_NODES: f64 = 512.0;
 /// If more nodes than this have an integrand that is not negligible, one transform is cheaper than evaluating
 /// them.

@@ -23,8 +23,8 @@ use crate::special::{atan2, exp, exp_minus_1_minus_x, expm1, ln, ln_1p, sin_cos,
 use std::cell::Cell;
 use std::f64::consts::PI;
 
-/// Limits the terms of the transform (nodes times atoms) to about a second of work; beyond it, Chernoff's
-/// bound is used.
+/// Limits the terms of the transform (nodes times atoms) to about a second of work. Beyond it the integral
+/// gives no enclosure, and the bounds that the caller has without it remain.
 const MOST_WORK: f64 = 2e7;
 
 /// Encloses ln E(S)₊.
