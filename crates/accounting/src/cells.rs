@@ -54,11 +54,19 @@ impl Fineness {
     }
 }
 
+impl Fineness {
+    /// Width of the cells outside the core, where the density is negligible.
+    fn wide(self) -> f64 {
+        match self {
+            Self::Rough => 0.5,
+            _ => 1.0 / 16.0,
+        }
+    }
+}
+
 /// With fewer users the law of a round is put on a lattice, and the number of cells hardly matters to the
 /// cost.
 pub(crate) const FEW_USERS: u64 = 300;
-/// Width of the cells outside the core, where the density is negligible.
-const WIDE: f64 = 1.0 / 16.0;
 /// A cell narrower than this part of a standard deviation joins its neighbor.
 const SLIVER: f64 = 1e-6;
 
@@ -246,7 +254,11 @@ impl<D: Fn(f64, f64) -> f64> Ray<D> {
         let mut z = self.from;
         loop {
             let outside = z >= self.core || z < -self.core;
-            let width = if outside { WIDE } else { fineness.width() };
+            let width = if outside {
+                fineness.wide()
+            } else {
+                fineness.width()
+            };
             z = ((z / width).floor() + 1.0) * width;
             if z > self.to - SLIVER {
                 break;

@@ -173,9 +173,7 @@ impl Pld {
         let lattice = Lattice::new(resolution.exponent);
         let limit = bounds.loss_limit();
         let reach = lattice.index_above(limit).min(MOST_POINTS);
-        let last = first_index(reach, |i| {
-            bounds.ln_delta(lattice.loss(i), COARSE).0 <= resolution.ln_tail
-        });
+        let last = first_index(reach, |i| bounds.meets(lattice.loss(i), resolution.ln_tail));
         let asked = match bounds.is_expensive() {
             true => sparse(last),
             false => (0..=last).collect(),

@@ -125,10 +125,7 @@ impl Resolution {
         let limit = bounds.loss_limit().min(LARGEST_LOSS);
         let finest = bounds.loss_deviation() * (12.0 * accuracy).sqrt();
         let start = finest.clamp(1e-12 * limit, limit);
-        let tail = bisect_on_log_scale(start, limit, 1.1, |loss| {
-            bounds.ln_delta(loss, 1e-3).0 <= ln_tail
-        })
-        .holds;
+        let tail = bisect_on_log_scale(start, limit, 1.1, |loss| bounds.meets(loss, ln_tail)).holds;
         let points = BOUND_POINTS * (3.2e-5 / accuracy).sqrt().clamp(0.25, 4.0);
         let step = finest.max(tail / points).min(limit / 512.0);
         let step = step.max(0.1 * company.deviation * (12.0 * accuracy).sqrt());

@@ -14,13 +14,14 @@
 
 use super::UpperProfile;
 use super::alone::Alone;
-use super::moved::{Moved, Rung};
+use super::moved::{Law, Moved, Rung};
 use crate::atoms::Atoms;
+use crate::error::Error;
 use crate::gaussian::gdp_epsilon;
 use crate::local::LocalEpsilon;
 use crate::mechanism::Local;
 use crate::round::Round;
-use shuffledp_numerics::special::{exp, expm1};
+use shuffledp_numerics::special::exp;
 
 /// δ₀ of Gaussian noise goes from 10^−1 down to 10^−`DECADES` …
 const DECADES: u32 = 300;
@@ -40,15 +41,33 @@ pub(crate) fn theorem_a(local: Local, round: &Round) -> Option<Box<dyn UpperProf
             kappa: 2.0 * delta0 * inverse * (1.0 + 2.0 * inverse) / (1.0 + inverse),
             own: delta0 * inverse / (1.0 + inverse),
             pair: Alone::new(Local::Pure(epsilon0))?,
-            chi_square: Atoms::ldp(epsilon0).ok()?.chi_square(),
-            jump: expm1(epsilon0.value()),
-            law: epsilon0,
+            law: AnyLdp(epsilon0),
         })
     };
     let rungs: Vec<_> = guarantees(local).into_iter().filter_map(rung).collect();
-    let law = |epsilon0: &LocalEpsilon| Atoms::ldp(*epsilon0).ok();
     (!rungs.is_empty())
-        .then(|| Box::new(Moved::new("theorem-a", round, rungs, law)) as Box<dyn UpperProfile>)
+        .then(|| Box::new(Moved::new("theorem-a", round, rungs)) as Box<dyn UpperProfile>)
+}
+
+/// The law of Theorem S at ε₀.
+#[derive(Clone, Copy, Debug)]
+struct AnyLdp(LocalEpsilon);
+
+impl Law for AnyLdp {
+    fn atoms(&self) -> Result<Atoms, Error> {
+        Atoms::ldp(self.0)
+    }
+
+    fn chi_square(&self) -> f64 {
+        // 2 (E − 1)²/(E + 1).
+        let inverse = exp(-self.0.value());
+        2.0 * (1.0 - inverse).powi(2) / (inverse * (1.0 + inverse))
+    }
+
+    fn beyond(&self, threshold: f64) -> f64 {
+        let inverse = exp(-self.0.value());
+        (1.0 - threshold * inverse).max(0.0) / (1.0 + inverse)
+    }
 }
 
 /// The (ε₀, δ₀) that a report has: the one that is known, or many.

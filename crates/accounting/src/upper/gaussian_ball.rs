@@ -23,7 +23,7 @@
 
 use super::UpperProfile;
 use super::alone::Alone;
-use super::moved::{Moved, Rung};
+use super::moved::{Law, Moved, Rung};
 use crate::atoms::{Atom, Atoms};
 use crate::cells::Fineness;
 use crate::error::Error;
@@ -44,10 +44,6 @@ const STEP: f64 = 1.0 / 16.0;
 pub(crate) fn theorem_g(sigma: Sigma, round: &Round) -> Option<Box<dyn UpperProfile>> {
     let s = 0.5 / sigma.value();
     let pair = Alone::new(Local::Gaussian(sigma))?;
-    // Of (U₀ − U₁)/M, which is 2e^{−s²/2} sinh(sz); the third moment is about E|·|³ of its larger half.
-    let chi_square = 2.0 * (expm1(s * s) - expm1(-s * s));
-    let jump =
-        (2.0 * exp(3.0 * s * s)).min(8.0 * s.powi(3) * 1.6 + 2.0 * expm1(3.0 * s * s)) / chi_square;
     let rung = |index: u32| {
         let odds = LEAST + STEP * f64::from(index);
         let lambda = 1.0 / (1.0 + exp(-odds));
@@ -60,14 +56,11 @@ pub(crate) fn theorem_g(sigma: Sigma, round: &Round) -> Option<Box<dyn UpperProf
             kappa: lambda * gdp_delta(s, cost),
             own: 0.0,
             pair,
-            chi_square: chi_square / lambda,
-            jump: jump / lambda,
             law: Blanket { s, lambda },
         }
     };
     let rungs = (0..=((MOST - LEAST) / STEP) as u32).map(rung).collect();
-    let law = |blanket: &Blanket| blanket.atoms().ok();
-    Some(Box::new(Moved::new("theorem-g", round, rungs, law)))
+    Some(Box::new(Moved::new("theorem-g", round, rungs)))
 }
 
 /// λM, and s, the radius of the ball over σ.
@@ -77,10 +70,10 @@ struct Blanket {
     lambda: f64,
 }
 
-impl Blanket {
+impl Law for Blanket {
     /// The law of X above, user 1 at either end of a diameter.
-    fn atoms(self) -> Result<Atoms, Error> {
-        let Self { s, lambda } = self;
+    fn atoms(&self) -> Result<Atoms, Error> {
+        let Self { s, lambda } = *self;
         let scale = exp(-0.5 * s * s) / lambda;
         let ray = half_line(s);
         let mut atoms = Vec::new();
@@ -95,5 +88,14 @@ impl Blanket {
         }
         atoms.push(Atom::of(1.0 - lambda, 0.0, 0.0, 0.0));
         Ok(Atoms::of_limit(atoms, 2.0 * s * ray.to)?.leaving_out(lost(1.0 / s)))
+    }
+
+    fn chi_square(&self) -> f64 {
+        2.0 * (expm1(self.s * self.s) - expm1(-self.s * self.s)) / self.lambda
+    }
+
+    fn beyond(&self, threshold: f64) -> f64 {
+        // P is lognormal: the formula of Black and Scholes.
+        gdp_delta(self.s, ln((self.lambda * threshold).max(1.0)))
     }
 }

@@ -20,7 +20,7 @@ mod moved;
 pub(crate) mod sampling;
 
 use crate::bound::Delta;
-use crate::profile::{FINE, Profile, above_wanted, by_central_limit, probability_up};
+use crate::profile::{COARSE, FINE, Profile, above_wanted, by_central_limit, probability_up};
 use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::rounding::ln_down;
 use shuffledp_numerics::search::falling_crossing;
@@ -110,6 +110,20 @@ impl Dominating {
             }
         }
         best
+    }
+
+    /// Whether some bound shows ln δ(ε) to be at most this. The first one that does ends the search, so a
+    /// cheap bound in front saves the others' work.
+    pub(crate) fn meets(&self, epsilon: f64, ln_delta: f64) -> bool {
+        let others = self.others.iter();
+        others
+            .into_iter()
+            .any(|other| other.ln_delta(epsilon, COARSE) <= ln_delta)
+            || !self.laws.is_empty()
+                && self
+                    .laws
+                    .iter()
+                    .all(|law| law.ln_delta(epsilon, COARSE, Wanted::Upper).upper <= ln_delta)
     }
 
     /// The least ε that can be shown at δ, and by which bound; infinite where none can.

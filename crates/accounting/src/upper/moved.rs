@@ -13,12 +13,13 @@
 //! `moved.proof.md` beside this file.
 //!
 //! Such laws come as a ladder: a smaller κ costs a wider law. Every rung is a bound, so the best one for an
-//! ε is chosen by an estimate, and only that one is evaluated: the central limit theorem with Bennett's
-//! exponent, which knows that a loss made of few large terms has a heavier tail.
+//! ε is chosen by an estimate, and only that one is evaluated: the central limit theorem, and what a single
+//! report does by itself, which is the larger where few take part.
 
 use super::alone::Alone;
 use super::{CLOSED_FORM, UpperProfile, ln_of};
 use crate::atoms::Atoms;
+use crate::error::Error;
 use crate::laws::profiles_with;
 use crate::participation::Participation;
 use crate::profile::{FINE, Profile};
@@ -26,7 +27,7 @@ use crate::round::Round;
 use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::log_space::ln_add_exp;
 use shuffledp_numerics::rounding::{exp_up, widen_up};
-use shuffledp_numerics::special::{exp, expm1, ln_1p};
+use shuffledp_numerics::special::{exp, expm1};
 use std::sync::OnceLock;
 
 /// Relative accuracy in ε to which a law is evaluated for a single answer …
@@ -34,8 +35,20 @@ const FINE_LAW: f64 = 1e-4;
 /// … and for one of the many points of a composition: the steps of a ladder cost more than either.
 const COARSE_LAW: f64 = 1e-3;
 /// A rung is not evaluated where its estimate is above another bound by a factor e^this: the estimate may be
-/// too large by a factor of two or so.
-const HOPELESS: f64 = 1.5;
+/// too large by a factor of a few.
+const HOPELESS: f64 = 3.0;
+
+/// The law of a rung.
+pub(super) trait Law: Send + Sync {
+    /// The law of one user's contribution.
+    fn atoms(&self) -> Result<Atoms, Error>;
+
+    /// χ² of it.
+    fn chi_square(&self) -> f64;
+
+    /// About E(P − t)₊, for a large t.
+    fn beyond(&self, threshold: f64) -> f64;
+}
 
 /// One rung of a ladder.
 #[derive(Clone, Debug)]
@@ -46,11 +59,7 @@ pub(super) struct Rung<L> {
     pub(super) own: f64,
     /// User 1's pair, after that.
     pub(super) pair: Alone,
-    /// χ² of the law.
-    pub(super) chi_square: f64,
-    /// The size of P − Q where it matters: E|P − Q|³/χ².
-    pub(super) jump: f64,
-    /// From which the law is made.
+    /// What dominates then.
     pub(super) law: L,
 }
 
@@ -60,7 +69,6 @@ pub(super) struct Moved<L> {
     round: Round,
     price: Price,
     rungs: Vec<Rung<L>>,
-    law: fn(&L) -> Option<Atoms>,
     made: Vec<OnceLock<Vec<Profile>>>,
 }
 
@@ -78,8 +86,8 @@ struct Price {
     own: f64,
     /// By which χ² of a law becomes the variance of the loss.
     spread: f64,
-    /// By which P − Q of a law becomes a change of the loss.
-    jump: f64,
+    /// n.
+    users: f64,
 }
 
 impl Price {
@@ -91,7 +99,7 @@ impl Price {
                 far: 0.0,
                 own: 1.0,
                 spread: 1.0 / n,
-                jump: 1.0 / n,
+                users: n,
             },
             Participation::Sample(size) => {
                 let m = (size as f64).min(n);
@@ -101,7 +109,7 @@ impl Price {
                     far: (1.0 - q) * m,
                     own: q,
                     spread: q / n,
-                    jump: 1.0 / n,
+                    users: n,
                 }
             }
             Participation::CheckIn(rate) => {
@@ -111,28 +119,21 @@ impl Price {
                     far: lowest * (1.0 - highest) * (n - 1.0),
                     own: highest,
                     spread: highest * highest / (lowest * n),
-                    jump: highest / (lowest * n),
+                    users: n,
                 }
             }
         }
     }
 }
 
-impl<L> Moved<L> {
-    /// A ladder; `law` makes the law of a rung, or `None` where it cannot be represented.
-    pub(super) fn new(
-        name: &'static str,
-        round: &Round,
-        rungs: Vec<Rung<L>>,
-        law: fn(&L) -> Option<Atoms>,
-    ) -> Self {
+impl<L: Law> Moved<L> {
+    pub(super) fn new(name: &'static str, round: &Round, rungs: Vec<Rung<L>>) -> Self {
         Self {
             name,
             round: round.clone(),
             price: Price::of(round),
             made: rungs.iter().map(|_| OnceLock::new()).collect(),
             rungs,
-            law,
         }
     }
 
@@ -144,34 +145,39 @@ impl<L> Moved<L> {
         (rung.kappa * others + rung.own * own * (1.0 + a)) * (1.0 + CLOSED_FORM)
     }
 
+    /// The standard deviation of the loss by this rung, to leading order.
+    fn deviation(&self, rung: &Rung<L>) -> f64 {
+        (rung.law.chi_square() * self.price.spread).sqrt()
+    }
+
     /// About δ(ε) by this rung, for choosing among them.
     fn estimate(&self, rung: &Rung<L>, epsilon: f64) -> f64 {
-        let variance = rung.chi_square * self.price.spread;
-        let moving = self.moving(rung, epsilon);
-        if variance == 0.0 {
-            return moving;
+        let deviation = self.deviation(rung);
+        if deviation == 0.0 {
+            return self.moving(rung, epsilon);
         }
-        // Bennett: (V/M²) h(εM/V), h(u) = (1 + u) ln(1 + u) − u.
-        let jump = rung.jump * self.price.jump;
-        let u = epsilon * jump / variance;
-        let exponent = match u < 1e-3 {
-            true => 0.5 * epsilon * epsilon / variance,
-            false => variance / (jump * jump) * ((1.0 + u) * ln_1p(u) - u),
+        let z = epsilon / deviation;
+        let together = 0.4 * deviation / (1.0 + z * z) * exp(-0.5 * z * z);
+        // One report makes up for all others, who add 1 − a each.
+        let threshold = self.price.users * expm1(epsilon);
+        let alone = match z > 1.0 && threshold > 1.0 {
+            true => self.price.own * rung.law.beyond(threshold),
+            false => 0.0,
         };
-        0.4 * variance.sqrt() / (1.0 + 2.0 * exponent) * exp(-exponent) + moving
+        together + alone + self.moving(rung, epsilon)
     }
 
     /// The laws of a rung; none where they cannot be represented.
     fn laws(&self, index: usize) -> &[Profile] {
         self.made[index].get_or_init(|| {
-            let law = (self.law)(&self.rungs[index].law);
-            law.and_then(|atoms| profiles_with(&self.round, atoms).ok())
+            let law = self.rungs[index].law.atoms();
+            law.and_then(|atoms| profiles_with(&self.round, atoms))
                 .unwrap_or_default()
         })
     }
 }
 
-impl<L: Send + Sync> UpperProfile for Moved<L> {
+impl<L: Law> UpperProfile for Moved<L> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -181,7 +187,6 @@ impl<L: Send + Sync> UpperProfile for Moved<L> {
     }
 
     fn ln_delta_unless(&self, epsilon: f64, accuracy: f64, rival: f64) -> f64 {
-        let accuracy = if accuracy <= FINE { FINE_LAW } else { COARSE_LAW };
         let estimates = self.rungs.iter().map(|rung| self.estimate(rung, epsilon));
         let best = estimates.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
         let Some((index, estimate)) = best else {
@@ -194,6 +199,10 @@ impl<L: Send + Sync> UpperProfile for Moved<L> {
         if laws.is_empty() {
             return 0.0;
         }
+        let accuracy = match accuracy <= FINE {
+            true => FINE_LAW,
+            false => COARSE_LAW,
+        };
         let of_law = |law: &Profile| law.ln_delta(epsilon, accuracy, Wanted::Upper).upper;
         let laws = laws.iter().map(of_law).fold(f64::NEG_INFINITY, f64::max);
         let moving = ln_of(self.moving(&self.rungs[index], epsilon));
@@ -205,12 +214,9 @@ impl<L: Send + Sync> UpperProfile for Moved<L> {
     }
 
     fn loss_deviation(&self) -> f64 {
-        let squares = self
-            .rungs
-            .iter()
-            .map(|rung| rung.chi_square * self.price.spread);
-        let some = squares.filter(|square| *square > 0.0);
-        some.reduce(f64::min).unwrap_or(0.0).sqrt()
+        let deviations = self.rungs.iter().map(|rung| self.deviation(rung));
+        let some = deviations.filter(|deviation| *deviation > 0.0);
+        some.reduce(f64::min).unwrap_or(0.0)
     }
 
     fn is_expensive(&self) -> bool {
