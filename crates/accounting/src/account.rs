@@ -91,7 +91,7 @@ impl Account {
         }
         let tail = ln_tail(delta.ln(), self.total());
         let (lower, best) = self.best(0.0, (-2.0 * delta.ln()).sqrt(), |strategy| {
-            Ok(self.optimistic(strategy, tail)?.epsilon(delta))
+            self.attained_epsilon(strategy, tail, delta)
         })?;
         let upper = self.pessimistic(tail)?;
         let numerics = self.numerics(Want::Dominating, upper.infinite(), tail)?;
@@ -115,7 +115,7 @@ impl Account {
         }
         let tail = ln_tail(delta.ln(), self.total());
         let (lower, _) = self.best(0.0, (-2.0 * delta.ln()).sqrt(), |strategy| {
-            Ok(self.optimistic(strategy, tail)?.epsilon(delta))
+            self.attained_epsilon(strategy, tail, delta)
         })?;
         Ok(lower)
     }
@@ -165,7 +165,7 @@ impl Account {
             false => (most, self.method(Want::Dominating, tail)?),
         };
         let (lower, best) = self.best(0.0, epsilon / self.variance().sqrt(), |strategy| {
-            Ok(self.optimistic(strategy, tail)?.delta(epsilon))
+            self.attained_delta(strategy, tail, epsilon)
         })?;
         ordered(lower, most)?;
         let numerics = self.numerics(Want::Dominating, infinite, tail)?;

@@ -9,10 +9,11 @@ use crate::compose::{self, Composition, ln_gaussian_delta, ln_tail};
 use crate::error::Error;
 use crate::laws::{Attained, Want};
 use crate::pld::Company;
-use crate::profile::Direction;
+use crate::profile::{Direction, Profile};
 use crate::round::Round;
 use crate::upper::BY_LAWS;
 use crate::upper::alone::ALONE;
+use shuffledp_numerics::enclosure::Wanted;
 
 /// How many adversaries are composed when there is one kind of round: each costs as much as the upper bound.
 /// With several kinds, the most promising of each.
@@ -126,6 +127,44 @@ impl Account {
         self.composed(Side::Lower, tail, |kind| {
             Want::Attained(strategy.chosen[kind], strategy.direction)
         })
+    }
+
+    /// ε at δ that a strategy attains. Several rounds show no less than one of them, and a lattice that is
+    /// too coarse for rare large losses may show less.
+    pub(crate) fn attained_epsilon(
+        &self,
+        strategy: &Strategy,
+        tail: f64,
+        delta: f64,
+    ) -> Result<f64, Error> {
+        let mut value = self.optimistic(strategy, tail)?.epsilon(delta);
+        for profile in self.attacked(strategy) {
+            if profile.exceeds(value, delta) {
+                value = value.max(profile.epsilon_lower(delta));
+            }
+        }
+        Ok(value)
+    }
+
+    /// δ at ε that a strategy attains, in the same way.
+    pub(crate) fn attained_delta(
+        &self,
+        strategy: &Strategy,
+        tail: f64,
+        epsilon: f64,
+    ) -> Result<f64, Error> {
+        let composed = self.optimistic(strategy, tail)?.delta(epsilon);
+        let one = |profile: &Profile| profile.delta_as(epsilon, Wanted::Lower).lower;
+        Ok(self.attacked(strategy).map(one).fold(composed, f64::max))
+    }
+
+    /// The law that a strategy chooses for each kind of round that has a lower bound.
+    fn attacked(&self, strategy: &Strategy) -> impl Iterator<Item = &Profile> {
+        let chosen = strategy.chosen.clone();
+        let rounds = self.rounds.iter().zip(chosen);
+        rounds
+            .filter(|((round, _), _)| round.attains())
+            .map(|((round, _), index)| &round.attained[index].profile)
     }
 
     /// The laws alone.

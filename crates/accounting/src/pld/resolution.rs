@@ -17,6 +17,11 @@ pub(super) const POINTS: f64 = 2500.0;
 /// The same for a round that several bounds dominate. Where sampling is all that helps, losses are rare and
 /// large, and a lattice as coarse as for laws costs a part in a hundred.
 const BOUND_POINTS: f64 = 10_000.0;
+/// Losses are rare and large where the tail begins this many standard deviations out: a Gaussian one begins
+/// below 40.
+const RARE: f64 = 300.0;
+/// Relative accuracy in ε to which laws of such losses are evaluated.
+const RARE_ACCURACY: f64 = 1e-3;
 /// Losses above this count as infinite: e^loss must stay a double.
 const LARGEST_LOSS: f64 = 700.0;
 /// Up to this many outcomes, counting them is faster than evaluating the profile at every lattice point.
@@ -81,7 +86,14 @@ impl Resolution {
             profile.ln_delta(loss, 1e-3, Wanted::Upper).upper <= ln_tail
         })
         .holds;
-        let points = POINTS * (3.2e-5 / accuracy).sqrt().max(1.0);
+        // Rare large losses: a lattice that does not resolve the small ones loses them from below, and to
+        // evaluate a law of many atoms there takes long.
+        let rare = profile.is_dear() && tail > RARE * profile.loss_deviation();
+        let (most, accuracy) = match rare {
+            true => (BOUND_POINTS, accuracy.max(RARE_ACCURACY)),
+            false => (POINTS, accuracy),
+        };
+        let points = most * (3.2e-5 / accuracy).sqrt().max(1.0);
         // At least some hundred points up to the largest loss: with few users the deviation says little.
         let step = step.max(tail / points).min(limit / 512.0);
         // Beside rounds with far larger losses there is nothing to gain from a lattice finer than theirs.
