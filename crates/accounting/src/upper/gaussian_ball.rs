@@ -42,6 +42,10 @@ const STEP: f64 = 1.0 / 16.0;
 
 /// Theorem G for one round; σ in units of the ball's diameter.
 pub(crate) fn theorem_g(sigma: Sigma, round: &Round) -> Option<Box<dyn UpperProfile>> {
+    Some(Box::new(Moved::new("theorem-g", round, rungs(sigma)?)))
+}
+
+fn rungs(sigma: Sigma) -> Option<Vec<Rung<Blanket>>> {
     let s = 0.5 / sigma.value();
     let pair = Alone::new(Local::Gaussian(sigma))?;
     let rung = |index: u32| {
@@ -59,8 +63,7 @@ pub(crate) fn theorem_g(sigma: Sigma, round: &Round) -> Option<Box<dyn UpperProf
             law: Blanket { s, lambda },
         }
     };
-    let rungs = (0..=((MOST - LEAST) / STEP) as u32).map(rung).collect();
-    Some(Box::new(Moved::new("theorem-g", round, rungs)))
+    Some((0..=((MOST - LEAST) / STEP) as u32).map(rung).collect())
 }
 
 /// λM, and s, the radius of the ball over σ.
@@ -97,5 +100,90 @@ impl Law for Blanket {
     fn beyond(&self, threshold: f64) -> f64 {
         // P is lognormal: the formula of Black and Scholes.
         gdp_delta(self.s, ln((self.lambda * threshold).max(1.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Blanket, Rung, rungs};
+    use crate::local::{Domain, Sigma};
+    use crate::mechanism::Mechanism;
+    use crate::round::Round;
+    use crate::upper::moved::Moved;
+
+    /// Hₐ of one shuffled round of two users on the line, the other one at `other`, user 1 at 1 or −1, with
+    /// `size` of the two taking part: sums over a grid of an eighth of σ, good to four digits.
+    fn truth(sigma: f64, other: f64, size: u64, epsilon: f64) -> f64 {
+        let (step, a) = (sigma / 8.0, epsilon.exp());
+        let reach = ((1.0 + 7.0 * sigma) / step).ceil() as i32;
+        let at = |i: i32, center: f64| {
+            let z = (f64::from(i) * step - center) / sigma;
+            step * (-0.5 * z * z).exp() / (sigma * (2.0 * std::f64::consts::PI).sqrt())
+        };
+        let mut total = 0.0;
+        for i in -reach..=reach {
+            let (p, q, w) = (at(i, 1.0), at(i, -1.0), at(i, other));
+            if size == 1 {
+                total += (0.5 * (p + w) - a * 0.5 * (q + w)).max(0.0);
+                continue;
+            }
+            for j in -reach..=reach {
+                let (p2, q2, w2) = (at(j, 1.0), at(j, -1.0), at(j, other));
+                total += 0.5 * (p * w2 + p2 * w - a * (q * w2 + q2 * w)).max(0.0);
+            }
+        }
+        total
+    }
+
+    /// The least ratio of the bound to the truth, over rungs, places of the other user, and ε.
+    fn least_ratio(change: impl Fn(Rung<Blanket>) -> Rung<Blanket>) -> f64 {
+        let mut least = f64::INFINITY;
+        for (sigma, size) in [(1.0, 2), (2.0, 2), (4.0, 2), (2.0, 1)] {
+            let mechanism = Mechanism::gaussian(sigma, Domain::Ball).unwrap();
+            let round = Round::new(mechanism, 2).unwrap().sample(size).unwrap();
+            let rungs = rungs(Sigma::new(0.5 * sigma).unwrap()).unwrap();
+            let bound = Moved::new("", &round, rungs.into_iter().map(&change).collect());
+            for epsilon in [0.0, 0.3] {
+                let worst = [-1.0, 0.0, 1.0]
+                    .map(|other| truth(sigma, other, size, epsilon))
+                    .into_iter()
+                    .fold(0.0, f64::max);
+                // λ from 0.05 to 0.999.
+                for index in (592..=750).step_by(50) {
+                    let value = bound.ln_delta_of(index, epsilon, 1e-5).exp();
+                    least = least.min(value / worst);
+                }
+            }
+        }
+        least
+    }
+
+    #[test]
+    fn no_dataset_of_two_on_the_line_is_worse_at_any_lambda() {
+        let least = least_ratio(|rung| rung);
+        assert!(least > 1.0 - 1e-3, "{least}");
+    }
+
+    /// The test above would have seen each of these.
+    #[test]
+    fn wrong_versions_are_caught() {
+        let free = least_ratio(|rung| Rung { kappa: 0.0, ..rung });
+        assert!(free < 0.99, "kappa forgotten: {free}");
+        let small = least_ratio(|rung| Rung {
+            law: Blanket {
+                s: 0.5 * rung.law.s,
+                ..rung.law
+            },
+            ..rung
+        });
+        assert!(small < 0.9, "the radius taken for the diameter: {small}");
+        let whole = least_ratio(|rung| Rung {
+            law: Blanket {
+                lambda: rung.law.lambda.sqrt(),
+                ..rung.law
+            },
+            ..rung
+        });
+        assert!(whole < 0.99, "a blanket of more than lambda: {whole}");
     }
 }

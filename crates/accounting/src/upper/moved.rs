@@ -167,6 +167,18 @@ impl<L: Law> Moved<L> {
         together + alone + self.moving(rung, epsilon)
     }
 
+    /// At or above ln δ(ε) by one rung.
+    pub(super) fn ln_delta_of(&self, index: usize, epsilon: f64, accuracy: f64) -> f64 {
+        let laws = self.laws(index);
+        if laws.is_empty() {
+            return 0.0;
+        }
+        let of_law = |law: &Profile| law.ln_delta(epsilon, accuracy, Wanted::Upper).upper;
+        let laws = laws.iter().map(of_law).fold(f64::NEG_INFINITY, f64::max);
+        let moving = ln_of(self.moving(&self.rungs[index], epsilon));
+        widen_up(ln_add_exp(laws, moving)).min(0.0)
+    }
+
     /// The laws of a rung; none where they cannot be represented.
     fn laws(&self, index: usize) -> &[Profile] {
         self.made[index].get_or_init(|| {
@@ -195,18 +207,11 @@ impl<L: Law> UpperProfile for Moved<L> {
         if estimate.ln() > rival + HOPELESS {
             return 0.0;
         }
-        let laws = self.laws(index);
-        if laws.is_empty() {
-            return 0.0;
-        }
         let accuracy = match accuracy <= FINE {
             true => FINE_LAW,
             false => COARSE_LAW,
         };
-        let of_law = |law: &Profile| law.ln_delta(epsilon, accuracy, Wanted::Upper).upper;
-        let laws = laws.iter().map(of_law).fold(f64::NEG_INFINITY, f64::max);
-        let moving = ln_of(self.moving(&self.rungs[index], epsilon));
-        widen_up(ln_add_exp(laws, moving)).min(0.0)
+        self.ln_delta_of(index, epsilon, accuracy)
     }
 
     fn loss_limit(&self) -> f64 {
