@@ -6,7 +6,6 @@ mod histogram;
 mod mean;
 mod quantiles;
 
-use crate::column;
 use crate::commands::epsilon::from_below;
 use crate::failure::Failure;
 use crate::number::{Count, Range, Real};
@@ -14,6 +13,7 @@ use crate::output::{Block, Format, Grid, Report, fields};
 use crate::plot::{Axis, Kind, Picture};
 use crate::progress::Progress;
 use crate::question::{RoundFlags, described};
+use crate::tables::refused_records;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 use shuffledp::protocol::{Analyzer, Attendance, Collection, CollectionError, Confidence};
@@ -23,6 +23,7 @@ use shuffledp::{
     with_dropout,
 };
 use shuffledp_plot::{Look, Series, Sheet};
+use shuffledp_tables::Column;
 use std::borrow::Borrow;
 use std::path::PathBuf;
 
@@ -279,28 +280,14 @@ impl RoundArguments {
         Ok((spec, epsilon0))
     }
 
-    /// A cell that will not do.
-    fn refused(&self, row: u64, what: &str) -> Failure {
-        column::refused_cell(&self.input, &self.column, row, what)
+    /// The column that is collected.
+    fn column(&self) -> Column<'_> {
+        Column::new(&self.input, &self.column)
     }
 
     /// Numbers of the column, each checked to lie in the range and put into [0, 1].
     fn numbers(&self, Range(low, high): Range) -> Result<Vec<f64>, Failure> {
-        let mut all = Vec::new();
-        column::numbers(&self.input, &self.column, &mut |row, number| {
-            if !(low..=high).contains(&number) {
-                let what = format!(
-                    "{} is outside --range {}..{}",
-                    plain(number),
-                    plain(low),
-                    plain(high)
-                );
-                return Err(self.refused(row, &what));
-            }
-            all.push(((number - low) / (high - low)).clamp(0.0, 1.0));
-            Ok(())
-        })?;
-        Ok(all)
+        self.column().within(low, high).map_err(refused_records)
     }
 
     /// One user a record, or as many as are asked for, each with a record drawn at random.

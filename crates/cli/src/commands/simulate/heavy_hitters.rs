@@ -1,13 +1,13 @@
 //! The values of a column that many hold.
 
 use super::{Line, Outcome, RoundArguments};
-use crate::column;
 use crate::failure::Failure;
 use crate::number::Count;
+use crate::tables::refused_records;
 use clap::Args;
 use shuffledp::protocol::heavy_hitters;
 use shuffledp::randomizers::{Prefixes, Randomizer};
-use std::collections::HashMap;
+use shuffledp_tables::Values;
 
 /// What to look for.
 #[derive(Args)]
@@ -38,27 +38,12 @@ impl HeavyHittersArguments {
         let epsilon0 = spec.epsilon0.unwrap_or(1.0);
         let prefixes = Prefixes::new(length as usize, epsilon0)?;
         // Different values once; records by their place.
-        let (mut names, mut known, mut places) = (Vec::new(), HashMap::new(), Vec::new());
-        column::texts(&round.input, &round.column, &mut |row, text| {
-            let text = text.trim();
-            let place = match known.get(text) {
-                Some(place) => *place,
-                None => {
-                    if let Err(error) = prefixes.check(text.as_bytes()) {
-                        return Err(round.refused(
-                            row,
-                            &format!("{}: {error} (--length)", column::quoted(text)),
-                        ));
-                    }
-                    let place = names.len() as u32;
-                    names.push(text.to_owned());
-                    known.insert(text.to_owned(), place);
-                    place
-                }
-            };
-            places.push(place);
-            Ok(())
-        })?;
+        let check = |text: &str| {
+            let checked = prefixes.check(text.as_bytes());
+            checked.map_err(|error| error.to_string())
+        };
+        let Values { names, places } =
+            Values::checked(round.column(), check).map_err(refused_records)?;
         let people = round.people(places.len() as u64)?;
         let (spec, _) = round.own_randomizer("heavy hitters", "prefixes", &people)?;
         let mut priced = round.priced(&spec, &prefixes)?;
@@ -79,7 +64,8 @@ impl HeavyHittersArguments {
             .take(top)
             .map(|hitter| {
                 let name = String::from_utf8_lossy(&hitter.value).into_owned();
-                let held = known.get(&name).map_or(0, |place| counts[*place as usize]);
+                let place = names.iter().position(|known| *known == name);
+                let held = place.map_or(0, |place| counts[place]);
                 Line {
                     name,
                     value: hitter.share.value,

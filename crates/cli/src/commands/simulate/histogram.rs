@@ -1,17 +1,14 @@
 //! Shares of the values of a column.
 
 use super::{Line, Outcome, RoundArguments};
-use crate::column;
 use crate::failure::Failure;
+use crate::tables::refused_records;
 use crate::values;
 use clap::Args;
 use shuffledp::protocol::{make_consistent, of_all_users};
 use shuffledp::randomizers::{BestOracle, Device};
 use shuffledp::{Input, Parameter, grouped, names};
-use std::collections::HashMap;
-
-/// Beyond this many values, heavy hitters are what is wanted.
-const MOST_VALUES: usize = 1 << 20;
+use shuffledp_tables::Values;
 
 /// What to count.
 #[derive(Args)]
@@ -32,12 +29,6 @@ pub(super) struct HistogramArguments {
     consistent: bool,
 }
 
-/// The values of a column, and the place of each record's among them.
-struct Values {
-    names: Vec<String>,
-    places: Vec<u32>,
-}
-
 impl HistogramArguments {
     pub(super) fn outcome(&self) -> Result<Outcome, Failure> {
         let round = &self.round;
@@ -46,7 +37,9 @@ impl HistogramArguments {
                 format!("--k {k} is the number of values: leave it out, or give --values");
             return Err(Failure::flag("--k", message));
         }
-        let Values { names, places } = self.read()?;
+        let listed = self.values.as_deref().map(list).transpose()?;
+        let Values { names, places } =
+            Values::read(round.column(), listed.as_deref()).map_err(refused_records)?;
         let people = round.people(places.len() as u64)?;
         let k = names.len() as u64;
         let mut spec = round.spec(&people, |epsilon0| Ok(BestOracle::name(k, epsilon0)))?;
@@ -115,61 +108,6 @@ impl HistogramArguments {
             notes,
         })
     }
-
-    /// The column, as places in the list of values.
-    fn read(&self) -> Result<Values, Failure> {
-        let round = &self.round;
-        let listed = self.values.as_deref().map(list).transpose()?;
-        let mut names = listed.clone().unwrap_or_default();
-        let mut known: HashMap<String, u32> = (0..)
-            .zip(&names)
-            .map(|(place, name)| (name.clone(), place))
-            .collect();
-        if known.len() != names.len() {
-            return Err(Failure::flag(
-                "--values",
-                "--values: a value is listed twice",
-            ));
-        }
-        let mut places = Vec::new();
-        column::texts(&round.input, &round.column, &mut |row, text| {
-            let text = text.trim();
-            if let Some(place) = known.get(text) {
-                places.push(*place);
-                return Ok(());
-            }
-            if listed.is_some() {
-                return Err(round.refused(
-                    row,
-                    &format!("{} is not one of the --values", column::quoted(text)),
-                ));
-            }
-            if names.len() == MOST_VALUES {
-                let most = grouped(MOST_VALUES as u64);
-                return Err(round.refused(
-                    row,
-                    &format!("more than {most} different values: ask for heavy-hitters"),
-                ));
-            }
-            let place = names.len() as u32;
-            names.push(text.to_owned());
-            known.insert(text.to_owned(), place);
-            places.push(place);
-            Ok(())
-        })?;
-        if names.len() < 2 {
-            let message = format!(
-                "column '{}' of {} has one value only: a histogram is of two or more (--values)",
-                round.column,
-                round.input.display()
-            );
-            return Err(Failure::flag("--column", message));
-        }
-        if listed.is_none() {
-            values::sort(&mut names, &mut places);
-        }
-        Ok(Values { names, places })
-    }
 }
 
 /// A randomizer that is for other values, and those that are for these.
@@ -189,7 +127,7 @@ fn list(text: &str) -> Result<Vec<String>, Failure> {
     });
     let wrong = |allowed: &str| Failure::value("--values", text, allowed);
     let names: Vec<String> = match ends {
-        Some((low, high)) if low < high && high.abs_diff(low) < MOST_VALUES as u64 => {
+        Some((low, high)) if low < high && high.abs_diff(low) < Values::MOST as u64 => {
             (low..=high).map(|number| number.to_string()).collect()
         }
         Some(_) => {
