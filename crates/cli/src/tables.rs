@@ -2,7 +2,7 @@
 //! and the command the flags that they came from.
 
 use crate::failure::{Failure, not_built};
-use shuffledp::{grouped, plain};
+use shuffledp::plain;
 use shuffledp_tables::{CellProblem, ColumnProblem, Error, quoted};
 
 /// What is wrong with the file of `--input`, of which `--column` is read.
@@ -87,7 +87,7 @@ pub(crate) fn refused_examples(error: Error, label: &str) -> Failure {
                     format!("{} is not one of the --classes", quoted(value))
                 }
                 CellProblem::TooMany { most } => {
-                    let most = grouped(*most as u64);
+                    let most = shuffledp::grouped(*most as u64);
                     format!("more than {most} different labels: a label is one of a few classes")
                 }
                 _ => problem.to_string(),
