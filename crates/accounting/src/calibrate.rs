@@ -7,15 +7,27 @@
 //! value is within 0.05 % of one that does not meet it, or its neighbor if it is a whole number. The answer
 //! is the end that was seen to meet the budget. The same search by the lower bound says what a better
 //! analysis could at most gain.
+//!
+//! Where δ₀ is charged for every user, ε falls with the number of users and then rises again: the search is
+//! on the side where it falls, below the number of users with about the least ε.
 
 use crate::account::{Account, account};
 use crate::bound::{Answer, Delta, Epsilon};
 use crate::error::{Error, Parameter};
+use crate::mechanism::Local;
 use crate::plan::Plan;
 use crate::round::Round;
 
 /// Values further apart than this part are told apart.
 const APART: f64 = 5e-4;
+
+/// The largest σ of integer noise, which devices draw exactly.
+const MOST_SIGMA_OF_DEVICES: f64 = 100.0;
+/// Numbers of users that are tried where more are not always better: first this factor apart, then the
+/// neighbors of the best at smaller ones. ε goes with one over the root of the number, so that it ends within
+/// 1 % of the least.
+const APART_FIRST: f64 = 4.0;
+const APART_NEXT: [f64; 7] = [2.0, 1.4, 1.2, 1.1, 1.05, 1.02, 1.01];
 
 /// What is solved for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +52,30 @@ impl Unknown {
             Self::Rounds => (1.0, 1e9, 16.0),
             Self::Users => (9_007_199_254_740_992.0, 2.0, 1e5),
             Self::CheckIn => (1e-9, 1.0, 0.1),
-            Self::Sigma => (1e6, 0.3, 2.0),
+            // On a ball, which is twice as wide as an interval, the limit is twice as large.
+            Self::Sigma => (1e6, 0.15, 2.0),
+        }
+    }
+
+    /// The same for the rounds of `plan`, which may have a range of their own.
+    fn range_of<E>(
+        self,
+        delta: Delta,
+        plan: &impl Fn(f64) -> Result<Plan, E>,
+    ) -> Result<(f64, f64, f64), Error> {
+        let (easiest, limit, start) = self.range();
+        let first = |values: [f64; 2]| values.into_iter().find(|value| plan(*value).is_ok());
+        match self {
+            Self::Sigma => Ok((
+                first([easiest, MOST_SIGMA_OF_DEVICES]).unwrap_or(easiest),
+                first([limit, 2.0 * limit]).unwrap_or(limit),
+                start,
+            )),
+            Self::Users if plan(easiest).is_ok_and(|plan| charges_each_user(&plan)) => {
+                let easiest = users_with_least_epsilon(easiest, delta, plan)?;
+                Ok((easiest, limit, start.min(easiest)))
+            }
+            _ => Ok((easiest, limit, start)),
         }
     }
 
@@ -61,11 +96,10 @@ impl Unknown {
     }
 
     /// Six digits, rounded to where ε is less: what meets the budget still does.
-    fn short(self, value: f64) -> f64 {
+    fn short(self, value: f64, (easiest, limit, _): (f64, f64, f64)) -> f64 {
         if self.is_whole() {
             return value;
         }
-        let (easiest, limit, _) = self.range();
         let scale = 10f64.powf(5.0 - value.log10().floor());
         let short = if easiest < limit {
             (value * scale).floor() / scale
@@ -118,7 +152,8 @@ pub fn calibrate<E: From<Error>>(
 ) -> Result<Calibration, E> {
     let (budget, at) = (target.value(), delta.value());
     // Refuses a δ that no account answers, before anything is searched.
-    let (easiest, ..) = unknown.range();
+    let range = unknown.range_of(delta, &plan)?;
+    let (easiest, ..) = range;
     let first = account(&plan(easiest)?)?.epsilon(delta)?;
     if first.upper().get() > target {
         return Err(E::from(Error::BudgetNotMet {
@@ -129,14 +164,14 @@ pub fn calibrate<E: From<Error>>(
         }));
     }
     let search = |bound: &dyn Fn(&Account) -> Result<f64, Error>| {
-        hardest(unknown, |value| match plan(value) {
+        hardest(unknown, range, |value| match plan(value) {
             Ok(plan) => Ok((bound(&account(&plan)?)? / budget).ln()),
             // A sample that no longer fits into the users, say: the easiest value was a plan.
             Err(_) => Ok(f64::INFINITY),
         })
     };
     let (value, is_extreme) = search(&|account| account.upper_epsilon(at))?;
-    let value = unknown.short(value);
+    let value = unknown.short(value, range);
     let attains = |(round, _): &(Round, u64)| round.mechanism().has_lower_bound();
     let at_best = match plan(value)?.rounds().iter().all(attains) {
         true => Some(search(&|account| account.lower_epsilon(at))?.0),
@@ -150,10 +185,57 @@ pub fn calibrate<E: From<Error>>(
     })
 }
 
+/// Whether every user adds to δ, so that more of them are not always better.
+fn charges_each_user(plan: &Plan) -> bool {
+    let is_approximate =
+        |(round, _): &(Round, u64)| matches!(round.mechanism().local(), Local::Approximate(..));
+    plan.rounds().iter().any(is_approximate)
+}
+
+/// The number of users with about the least ε: tried from the largest down to where ε has clearly risen again.
+fn users_with_least_epsilon<E>(
+    largest: f64,
+    delta: Delta,
+    plan: &impl Fn(f64) -> Result<Plan, E>,
+) -> Result<f64, Error> {
+    let upper = |plan: Plan| match account(&plan)?.epsilon(delta) {
+        Ok(answer) => Ok(answer.upper().value()),
+        Err(Error::NoFiniteEpsilon { .. }) => Ok(f64::INFINITY),
+        Err(error) => Err(error),
+    };
+    let (mut users, mut best) = (largest, (largest, f64::INFINITY));
+    while let Ok(plan) = plan(users) {
+        let epsilon = upper(plan)?;
+        if epsilon < best.1 {
+            best = (users, epsilon);
+        }
+        // A quarter of the users has about twice the ε.
+        if epsilon > 2.0 * best.1 {
+            break;
+        }
+        users = (users / APART_FIRST).floor();
+    }
+    for factor in APART_NEXT {
+        for users in [best.0 / factor, best.0 * factor] {
+            let users = users.floor();
+            if let Ok(plan) = plan(users) {
+                let epsilon = upper(plan)?;
+                if epsilon < best.1 {
+                    best = (users, epsilon);
+                }
+            }
+        }
+    }
+    Ok(best.0)
+}
+
 /// The value with the most ε whose `excess`, ln of ε over the budget, is not positive, and whether it is the
 /// last there is. The value with the least ε is known to have none.
-fn hardest<E>(unknown: Unknown, excess: impl Fn(f64) -> Result<f64, E>) -> Result<(f64, bool), E> {
-    let (easiest, limit, start) = unknown.range();
+fn hardest<E>(
+    unknown: Unknown,
+    (easiest, limit, start): (f64, f64, f64),
+    excess: impl Fn(f64) -> Result<f64, E>,
+) -> Result<(f64, bool), E> {
     let (mut met, mut unmet) = ((easiest, f64::NEG_INFINITY), None);
     // Towards whichever side the threshold is on, in growing strides.
     let mut value = unknown.rounded(start);

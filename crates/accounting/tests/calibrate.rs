@@ -6,7 +6,8 @@ mod common;
 
 use common::exhaustive;
 use shuffledp_accounting::{
-    Delta, Epsilon, Error, Mechanism, Plan, Round, Unknown, account, calibrate,
+    Delta, DiscreteGaussian, Domain, Epsilon, Error, Mechanism, Plan, Round, Unknown, account,
+    calibrate,
 };
 
 /// What is fixed; the unknown one of these is ignored.
@@ -92,4 +93,72 @@ fn fifty_calibrations_there_and_back() {
         5 * solved > 3 * settings,
         "{solved} solved, {refused} refused"
     );
+}
+
+/// The upper bound on ε of one round at δ = 1e-6.
+fn upper(mechanism: Mechanism, users: f64) -> f64 {
+    let round = Round::new(mechanism, users as u64).unwrap();
+    let answer = account(&round).unwrap().epsilon(1e-6);
+    answer.map_or(f64::INFINITY, |answer| answer.upper().value())
+}
+
+/// Integer noise has a narrower range of σ than Gaussian noise: the search stays within it.
+#[test]
+fn the_least_sigma_of_integer_noise() {
+    let noise = |sigma: f64| DiscreteGaussian::new(sigma)?.mechanism(1e-12);
+    let plan = |sigma: f64| Plan::new(Round::new(noise(sigma)?, 100_000)?, 1);
+    let solve = |target: f64| {
+        let (target, delta) = (Epsilon::new(target).unwrap(), Delta::new(1e-6).unwrap());
+        calibrate(Unknown::Sigma, target, delta, plan)
+    };
+    for target in [0.1, 0.5, 2.0] {
+        let found = solve(target).unwrap();
+        assert!(upper(noise(found.value).unwrap(), 1e5) <= target);
+        assert!(upper(noise(found.value / 1.002).unwrap(), 1e5) > target);
+        assert!(!found.is_extreme && found.at_best.is_none());
+    }
+    // Less noise than 0.15 is not allowed, whatever the budget; at this δ₀, less than 0.3 has no ε₀.
+    let found = solve(1e3).unwrap();
+    assert!((0.15..0.4).contains(&found.value), "{}", found.value);
+    match solve(1e-9).unwrap_err() {
+        Error::BudgetNotMet { value, .. } => assert_eq!(value, 100.0),
+        error => panic!("{error}"),
+    }
+}
+
+/// δ₀ is charged for every user, so ε rises again where there are very many: the least number that meets a
+/// budget is found on the side where it falls.
+#[test]
+fn the_fewest_users_of_an_approximate_randomizer() {
+    let randomizer = Mechanism::approximate_ldp(1.0, 1e-12).unwrap();
+    let plan = |users: f64| Plan::new(Round::new(randomizer.clone(), users as u64)?, 1);
+    let solve = |target: f64| {
+        let (target, delta) = (Epsilon::new(target).unwrap(), Delta::new(1e-6).unwrap());
+        calibrate(Unknown::Users, target, delta, plan)
+    };
+    let at = |users: f64| upper(randomizer.clone(), users);
+    assert!(at(1e15) > at(1e5));
+    for target in [0.05, 0.2, 0.5] {
+        let found = solve(target).unwrap();
+        assert!(at(found.value) <= target && at(found.value - 1.0) > target);
+        for part in [0.9, 0.5, 0.1] {
+            assert!(at((part * found.value).max(2.0).floor()) > target);
+        }
+        assert!(found.at_best.unwrap() <= found.value);
+    }
+    assert!(matches!(solve(1e-9), Err(Error::BudgetNotMet { .. })));
+}
+
+/// The least noise that is allowed at all is said to be that.
+#[test]
+fn the_least_noise_that_there_is() {
+    for (domain, least) in [(Domain::Interval, 0.15), (Domain::Ball, 0.3)] {
+        let (target, delta) = (Epsilon::new(1e4).unwrap(), Delta::new(1e-6).unwrap());
+        let found = calibrate(Unknown::Sigma, target, delta, |sigma| {
+            Plan::new(Round::new(Mechanism::gaussian(sigma, domain)?, 2)?, 1)
+        });
+        let found = found.unwrap();
+        assert_eq!((found.value, found.is_extreme), (least, true));
+        assert!(Mechanism::gaussian(0.999 * least, domain).is_err());
+    }
 }

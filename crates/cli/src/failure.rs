@@ -7,6 +7,7 @@ use crate::question::flag;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde::Serialize;
 use shuffledp::protocol::audit::AuditError;
+use shuffledp::protocol::survey::SurveyError;
 use shuffledp::{Error, Parameter};
 use std::error::Error as _;
 use std::fmt;
@@ -251,12 +252,76 @@ impl From<shuffledp::learning::Error> for Failure {
     }
 }
 
+impl From<SurveyError> for Failure {
+    fn from(error: SurveyError) -> Self {
+        use SurveyError as Error;
+        let message = error.to_string();
+        match error {
+            Error::Accounting(error) => error.into(),
+            Error::Randomizer(error) => error.into(),
+            Error::Attendance(_) => Self::flag("--check-in", message),
+            // Parameters of a survey go by the names of their flags.
+            Error::Parameter {
+                parameter,
+                value,
+                allowed,
+            } => Self::value(&format!("--{parameter}"), value, allowed),
+            Error::SeveralRounds { .. } => Self::flag("--rounds", format!("--{message}")),
+            Error::NoEpsilon0 => Self::flag("--epsilon0", format!("--{message}")),
+            Error::AdaptiveWithinRound => not_adaptive(&message),
+            Error::OwnRandomizer { .. } => {
+                Self::flag("--randomizer", format!("--randomizer: {message}"))
+            }
+            Error::TwoValues { .. } => {
+                Self::flag("--randomizer", format!("--randomizer {message}"))
+            }
+            Error::OtherInput { .. } => {
+                let message = message.replacen("randomizer", "--randomizer", 1);
+                Self::flag("--randomizer", message)
+            }
+            Error::Categories { .. } => Self::flag("--k", format!("--{message}, or give --values")),
+            Error::TooFewForLevels { .. } => Self::incomplete(format!("{message} (--depth)")),
+            _ => Self::incomplete(message),
+        }
+    }
+}
+
+/// Rounds that are run do not look at earlier reports.
+fn not_adaptive(message: &str) -> Failure {
+    const FLAG: &str = "--adaptive-within-round";
+    Failure::flag(FLAG, format!("{FLAG}: {message}"))
+}
+
 impl From<AuditError> for Failure {
     fn from(error: AuditError) -> Self {
+        use AuditError as Error;
+        let message = error.to_string();
         match error {
-            AuditError::Randomizer(error) => error.into(),
-            AuditError::Attendance(error) => Self::flag("--check-in", error.to_string()),
-            error => Self::incomplete(error.to_string()),
+            Error::Accounting(error) => error.into(),
+            Error::Randomizer(error) => error.into(),
+            Error::Attendance(_) => Self::flag("--check-in", message),
+            // Parameters of an audit go by the names of their flags.
+            Error::Parameter {
+                parameter,
+                value,
+                allowed,
+            } => Self::value(&format!("--{parameter}"), value, allowed),
+            Error::AdaptiveWithinRound => not_adaptive(&message),
+            Error::Colluding { .. } => {
+                let message = message.replacen("as users", "as --users", 1);
+                Self::flag("--colluding", format!("--{message}"))
+            }
+            Error::TooManyBytes { .. } => Self::flag("--users", format!("--{message}")),
+            Error::NoHalfNoise => Self::flag("--break", format!("--break half-noise: {message}")),
+            Error::Value { role, .. } | Error::OtherKind { role } => {
+                Self::flag(format!("--{role}"), format!("--{message}"))
+            }
+            Error::SameValues => Self::flag("--pair", format!("--pair: {message}")),
+            Error::NotAttacked => {
+                let message = "--randomizer: nobody attacks this";
+                Self::flag("--randomizer", message)
+            }
+            _ => Self::incomplete(message),
         }
     }
 }

@@ -6,7 +6,6 @@
 
 #[cfg(feature = "train")]
 mod choice;
-mod column;
 mod commands;
 mod failure;
 mod manual;
@@ -15,6 +14,7 @@ mod output;
 mod plot;
 mod progress;
 mod question;
+mod tables;
 mod values;
 
 use clap::error::ErrorKind;

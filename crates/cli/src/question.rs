@@ -88,7 +88,8 @@ pub(crate) struct RoundFlags {
         ]
     )]
     plan: Option<PathBuf>,
-    /// Relative accuracy of a composed epsilon, in [1e-7, 0.01] [default: 3.2e-5]
+    /// Relative accuracy of what several rounds compose to, in [1e-7, 0.01], for epsilon, delta and curve: one
+    /// round is not composed [default: 3.2e-5]
     #[arg(long, value_name = "A", help_heading = "Output")]
     accuracy: Option<Real>,
     /// How to print the answer
@@ -205,11 +206,14 @@ impl RoundFlags {
         Ok(spec)
     }
 
-    /// For commands that have no lattice of their own to refine.
+    /// For commands and rounds that compose nothing: the accuracy of a composition would do nothing.
     pub(crate) fn refuse_accuracy(&self) -> Result<(), Failure> {
         match self.accuracy {
             Some(accuracy) => {
-                let message = format!("--accuracy {accuracy} is for epsilon and delta");
+                let message = format!(
+                    "--accuracy {accuracy} is for the epsilon and delta of several rounds, which are composed: \
+                     leave it out"
+                );
                 Err(Failure::flag("--accuracy", message))
             }
             None => Ok(()),
@@ -218,6 +222,14 @@ impl RoundFlags {
 
     /// The account of a question, at the accuracy asked for.
     pub(crate) fn account(&self, plan: &Plan) -> Result<Account, Failure> {
+        if plan.total() == 1 {
+            self.refuse_accuracy()?;
+        }
+        self.account_of_some(plan)
+    }
+
+    /// The same of one of several numbers of rounds, of which some are composed.
+    pub(crate) fn account_of_some(&self, plan: &Plan) -> Result<Account, Failure> {
         let account = account(plan)?;
         match self.accuracy {
             Some(Real(accuracy)) => Ok(account.with_accuracy(accuracy)?),

@@ -14,6 +14,7 @@ mod heavy_hitters;
 mod pipeline;
 mod quantiles;
 mod shuffler;
+pub mod survey;
 
 pub use analyzer::{Analyzer, of_all_users};
 pub use attendance::{Attendance, AttendanceError};

@@ -8,28 +8,11 @@ use crate::progress::Progress;
 use crate::question::{RoundFlags, described};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
-use shuffledp::protocol::Confidence;
-use shuffledp::protocol::audit::{
-    Evidence, Finding, Holds, Pair, Place, Setting, Shuffle, audit, categories, leaking, numbers,
-    shuffled, unshuffled, vectors, with_others,
-};
-use shuffledp::randomizers::{Device, Random, Randomizer, Secure};
-use shuffledp::{
-    Answer, Delta, Epsilon, Round, RoundSpec, Side, grouped, plain, rounded, with_dropout,
-};
-use std::borrow::Borrow;
+use shuffledp::protocol::audit::{self, AuditSpec, Audited, Evidence, Held, Holds, Place};
+use shuffledp::{Input, RoundSpec, Side, grouped, plain, rounded};
 use std::process::ExitCode;
 use std::str::FromStr;
 
-/// Reports of one dataset, where nobody says how many runs: some twenty seconds, of categories and of the
-/// rest.
-const REPORTS: [u64; 2] = [150_000_000, 25_000_000];
-/// Users of an audit: each run is all of them.
-const MOST_USERS: u64 = 10_000_000;
-/// Bytes of the reports of one run.
-const MOST_BYTES: u64 = 1 << 28;
-/// Coordinates of vectors: several are held for each pair.
-const MOST_COORDINATES: u64 = 1 << 20;
 /// The attack went past the guarantee.
 const VIOLATED: u8 = 3;
 
@@ -42,6 +25,16 @@ pub(crate) enum Fault {
     HalfNoise,
     /// The first report stays where it is, the others are shuffled
     LeakFirst,
+}
+
+impl Fault {
+    fn of_the_library(self) -> audit::Fault {
+        match self {
+            Self::NoShuffle => audit::Fault::NoShuffle,
+            Self::HalfNoise => audit::Fault::HalfNoise,
+            Self::LeakFirst => audit::Fault::LeakFirst,
+        }
+    }
 }
 
 /// What to attack, and how long.
@@ -105,241 +98,46 @@ impl AuditArguments {
     /// What was found, and whether the guarantee was broken.
     pub(crate) fn report(&self) -> Result<(Report, ExitCode), Failure> {
         self.round.refuse_accuracy()?;
-        let delta = Delta::new(self.delta.0)?;
-        let spec = self.round.spec()?;
-        if let Some(dimension) = spec.randomizer.dimension
-            && dimension > MOST_COORDINATES
-        {
-            let allowed = "at most 2^20 for an audit";
-            return Err(Failure::value("--dimension", dimension, allowed));
-        }
-        let priced = Device::new(&spec.randomizer, 1.0)?;
-        let device = match self.fault {
-            Some(Fault::HalfNoise) => {
-                let mut louder = spec.randomizer.clone();
-                louder.epsilon0 = louder.epsilon0.map(|epsilon0| 2.0 * epsilon0);
-                louder.sigma = louder.sigma.map(|sigma| 0.5 * sigma);
-                Device::new(&louder, 1.0).map_err(|_| {
-                    let message = "--break half-noise: at twice the epsilon0, or half the sigma, no device runs";
-                    Failure::flag("--break", message)
-                })?
-            }
-            _ => priced.clone(),
-        };
-        let round = Round::try_from(&spec)?.run_by(priced.mechanism().clone())?;
-        let setting = self.setting(&spec, &round, &device, delta)?;
-        let bracket = with_dropout(&round, spec.rounds, setting.dropout, delta)?;
-        let shuffle: Shuffle = match self.fault {
-            Some(Fault::NoShuffle) => unshuffled,
-            Some(Fault::LeakFirst) => leaking,
-            _ => shuffled,
-        };
-        let (finding, pair) = match &device {
-            Device::Category(device) => {
-                self.attack(device, &self.categories(&spec)?, &setting, shuffle)?
-            }
-            Device::Number(device) => self.attack(device, &self.numbers()?, &setting, shuffle)?,
-            Device::Vector(device) => {
-                self.attack(device, &self.vectors(&spec)?, &setting, shuffle)?
-            }
-            _ => {
-                return Err(Failure::flag(
-                    "--randomizer",
-                    "--randomizer: nobody attacks this",
-                ));
-            }
-        };
-        let violated = finding.epsilon > bracket.upper().value();
-        let found = Found {
-            finding,
-            pair,
-            violated,
-        };
-        let code = if violated {
-            ExitCode::from(VIOLATED)
-        } else {
-            ExitCode::SUCCESS
-        };
-        Ok((self.found(&spec, &setting, &bracket, &found), code))
-    }
-
-    fn setting(
-        &self,
-        spec: &RoundSpec,
-        round: &Round,
-        device: &Device,
-        delta: Delta,
-    ) -> Result<Setting, Failure> {
-        if spec.adaptive_within_round {
-            let message = "--adaptive-within-round: an audit runs randomizers that do not look at earlier reports";
-            return Err(Failure::flag("--adaptive-within-round", message));
-        }
-        if round.honest() != round.users() {
-            let message = format!(
-                "--colluding {}: an audit runs honest users; give their number as --users",
-                plain(spec.colluding)
-            );
-            return Err(Failure::flag("--colluding", message));
-        }
-        let (users, rounds) = (round.users(), spec.rounds);
-        if users > MOST_USERS {
-            let allowed = "at most 1e7 for an audit, which runs them all every time";
-            return Err(Failure::value("--users", users, allowed));
-        }
-        if rounds > 10_000 {
-            let allowed = "at most 10000 for an audit";
-            return Err(Failure::value("--rounds", rounds, allowed));
-        }
-        let length = device.report_length() as u64;
-        if users.saturating_mul(length) > MOST_BYTES {
-            let message = format!(
-                "--users {users} with reports of {length} bytes: an audit holds all of a run in memory, \
-                 up to 2^28 bytes"
-            );
-            return Err(Failure::flag("--users", message));
-        }
-        let trials = match self.trials {
-            Some(Count(trials)) => trials,
-            None => {
-                let reports = REPORTS[usize::from(!matches!(device, Device::Category(_)))];
-                (reports / (users * rounds)).clamp(1000, 1_500_000)
-            }
-        };
-        if !(1000..=1_000_000_000).contains(&trials) {
-            return Err(Failure::value("--trials", trials, "in [1000, 1e9]"));
-        }
-        if !(0.0..1.0).contains(&self.dropout.0) {
-            return Err(Failure::value("--dropout", self.dropout, "in [0, 1)"));
-        }
-        Ok(Setting {
-            users,
-            participation: round.participation(),
-            dropout: self.dropout.0,
-            rounds,
-            trials,
-            delta: delta.value(),
-            confidence: Confidence::new(self.confidence.0).ok_or_else(|| {
-                Failure::value("--confidence", self.confidence, "in [0.5, 1 - 1e-12]")
-            })?,
-            seed: match self.seed {
-                Some(Count(seed)) => seed,
-                // Short enough to type again.
-                None => Secure::new()?.word() >> 32,
-            },
-        })
-    }
-
-    /// Datasets of the values that are typed, or of the `ends` that an audit tries.
-    fn pairs<V: Copy + PartialEq>(
-        &self,
-        parse: impl Fn(&'static str, &str) -> Result<V, Failure>,
-        (ends, more): (Vec<(V, V)>, Vec<V>),
-    ) -> Result<Vec<Pair<V>>, Failure> {
-        let ends = match &self.pair {
-            None => ends,
-            Some(text) => match text.split_once(',') {
-                Some((first, second)) => vec![(parse("--pair", first)?, parse("--pair", second)?)],
-                None => return Err(Failure::value("--pair", text, "two values, such as 0,1")),
-            },
-        };
-        let chosen = match &self.others {
-            Some(text) => Some(parse("--others", text)?),
+        let round = self.round.spec()?;
+        let mut spec = AuditSpec::new(round.clone(), self.delta.0);
+        spec.confidence = self.confidence.0;
+        spec.dropout = self.dropout.0;
+        spec.trials = self.trials.map(|Count(trials)| trials);
+        spec.seed = self.seed.map(|Count(seed)| seed);
+        spec.fault = self.fault.map(Fault::of_the_library);
+        let input = round.randomizer.input();
+        spec.pair = match &self.pair {
             None => None,
+            Some(text) => Some(match text.split_once(',') {
+                Some((first, second)) => (
+                    held(input, "--pair", first)?,
+                    held(input, "--pair", second)?,
+                ),
+                None => return Err(Failure::value("--pair", text, "two values, such as 0,1")),
+            }),
         };
-        let mut pairs = Vec::new();
-        for (first, second) in ends {
-            if first == second {
-                return Err(Failure::flag(
-                    "--pair",
-                    "--pair: the two values are the same: there is nothing to tell apart",
-                ));
-            }
-            match chosen {
-                Some(others) => pairs.push(Pair {
-                    first,
-                    second,
-                    others,
-                }),
-                None => pairs.extend(with_others(first, second, &more)),
-            }
-        }
-        Ok(pairs)
+        let others = self.others.as_deref();
+        spec.others = others
+            .map(|text| held(input, "--others", text))
+            .transpose()?;
+        let audit = spec.prepare()?;
+        let progress = Progress::of(audit.runs(), "runs");
+        let audited = audit.run(|runs| progress.advance(runs))?;
+        drop(progress);
+        let code = match audited.violated {
+            true => ExitCode::from(VIOLATED),
+            false => ExitCode::SUCCESS,
+        };
+        Ok((self.found(&round, &audited), code))
     }
 
-    fn categories(&self, spec: &RoundSpec) -> Result<Vec<Pair<u64>>, Failure> {
-        let whole = |flag: &'static str, text: &str| typed(flag, text, |Count(number)| number);
-        self.pairs(whole, categories(&spec.randomizer))
-    }
-
-    fn numbers(&self) -> Result<Vec<Pair<f64>>, Failure> {
-        let real = |flag: &'static str, text: &str| typed(flag, text, |Real(number)| number);
-        self.pairs(real, numbers())
-    }
-
-    /// Opposite vectors: none can be typed.
-    fn vectors(&self, spec: &RoundSpec) -> Result<Vec<Pair<Vec<f32>>>, Failure> {
-        let typed = [
-            ("--pair", self.pair.is_some()),
-            ("--others", self.others.is_some()),
-        ];
-        match typed.into_iter().find(|(_, given)| *given) {
-            Some((flag, _)) => Err(Failure::flag(
-                flag,
-                format!("{flag}: vectors are not typed; opposite ones are tried"),
-            )),
-            None => Ok(vectors(&spec.randomizer)),
-        }
-    }
-
-    /// Runs it.
-    fn attack<R, V>(
-        &self,
-        randomizer: &R,
-        pairs: &[Pair<V>],
-        setting: &Setting,
-        shuffle: Shuffle,
-    ) -> Result<(Finding, String), Failure>
-    where
-        R: Randomizer + Sync,
-        V: Borrow<R::Value> + Sync + Shown,
-    {
-        for pair in pairs {
-            for (flag, value) in [
-                ("--pair", &pair.first),
-                ("--pair", &pair.second),
-                ("--others", &pair.others),
-            ] {
-                if let Err(error) = randomizer.check(value.borrow()) {
-                    return Err(Failure::flag(flag, format!("{flag}: {error}")));
-                }
-            }
-        }
-        let progress = Progress::of(setting.runs(pairs.len()), "runs");
-        let finding = audit(randomizer, pairs, setting, shuffle, |runs| {
-            progress.advance(runs)
-        })?;
-        let pair = &pairs[finding.pair];
-        let words = format!(
-            "user 1 holds {} or {}, all others {}",
-            pair.first.shown(),
-            pair.second.shown(),
-            pair.others.shown()
-        );
-        Ok((finding, words))
-    }
-
-    fn found(
-        &self,
-        spec: &RoundSpec,
-        setting: &Setting,
-        bracket: &Answer<Epsilon>,
-        found: &Found,
-    ) -> Report {
+    fn found(&self, spec: &RoundSpec, audited: &Audited) -> Report {
+        let (setting, bracket) = (&audited.setting, &audited.answer);
         let percent = plain(100.0 * setting.confidence.value());
         let mut bounds = table("epsilon", bracket);
         bounds.row([
             "found".to_owned(),
-            rounded(found.finding.epsilon, Side::Lower),
+            rounded(audited.finding.epsilon, Side::Lower),
             format!("{percent} % confidence"),
             ATTACK.to_owned(),
         ]);
@@ -357,7 +155,7 @@ impl AuditArguments {
             Some(Fault::LeakFirst) => " A broken copy: the first report stays where it is.",
         };
         let (upper, delta) = (bracket.upper(), plain(setting.delta));
-        let verdict = if found.violated {
+        let verdict = if audited.violated {
             format!(
                 "Violated: with {percent} % confidence this code is not ({upper}, {delta})-differentially private \
                  when {}.",
@@ -369,7 +167,7 @@ impl AuditArguments {
                 bracket.relation()
             )
         };
-        let attack = Block::Line(format!("Attack: {}", found.story(setting)));
+        let attack = Block::Line(format!("Attack: {}", story(audited)));
         Report {
             blocks: vec![
                 Block::Paragraph(format!("{sentence} At delta = {delta}:")),
@@ -377,21 +175,16 @@ impl AuditArguments {
                 attack,
                 Block::Line(verdict),
             ],
-            json: self.json(spec, setting, bracket, found),
-            csv: csv(setting, bracket, found),
+            json: self.json(spec, audited),
+            csv: csv(audited),
             relation: Some(bracket.relation()),
             after: None,
         }
     }
 
-    fn json(
-        &self,
-        spec: &RoundSpec,
-        setting: &Setting,
-        bracket: &Answer<Epsilon>,
-        found: &Found,
-    ) -> Map<String, Value> {
-        let finding = &found.finding;
+    fn json(&self, spec: &RoundSpec, audited: &Audited) -> Map<String, Value> {
+        let (setting, bracket) = (&audited.setting, &audited.answer);
+        let finding = &audited.finding;
         let position = match finding.evidence {
             Evidence::Batch => None,
             Evidence::Position(place) => Some(place),
@@ -409,7 +202,7 @@ impl AuditArguments {
             "lower": bracket.lower(),
             "found": {
                 "confidence": setting.confidence.value(),
-                "pair": found.pair,
+                "pair": datasets(audited),
                 "position": position,
                 "factor": finding.threshold,
                 "seen": [finding.seen.0, finding.seen.1],
@@ -418,17 +211,28 @@ impl AuditArguments {
                 "seed": setting.seed,
                 "broken": fault.map(|fault| fault.get_name().to_owned()),
             },
-            "violated": found.violated,
+            "violated": audited.violated,
         }))
     }
 }
 
-/// A value that was typed.
-fn typed<T: FromStr<Err = NotAllowed>, V>(
+/// A value that was typed, of the kind that the randomizer is for.
+fn held(input: Input, flag: &str, text: &str) -> Result<Held, Failure> {
+    match input {
+        Input::Category => typed(flag, text, |Count(number)| Held::Category(number)),
+        Input::Vector(_) => {
+            let message = format!("{flag}: vectors are not typed; opposite ones are tried");
+            Err(Failure::flag(flag, message))
+        }
+        _ => typed(flag, text, |Real(number)| Held::Number(number)),
+    }
+}
+
+fn typed<T: FromStr<Err = NotAllowed>>(
     flag: &str,
     text: &str,
-    value: impl Fn(T) -> V,
-) -> Result<V, Failure> {
+    value: impl Fn(T) -> Held,
+) -> Result<Held, Failure> {
     let parsed = text.parse().map(value);
     parsed.map_err(|error| Failure::value(flag, text, &error.to_string()))
 }
@@ -436,46 +240,42 @@ fn typed<T: FromStr<Err = NotAllowed>, V>(
 /// The method of what was found.
 const ATTACK: &str = "likelihood-ratio attack";
 
-/// What came out of it.
-struct Found {
-    finding: Finding,
-    pair: String,
-    violated: bool,
+/// The two datasets in words.
+fn datasets(audited: &Audited) -> String {
+    let pair = &audited.pair;
+    let [first, second, others] = [&pair.first, &pair.second, &pair.others].map(shown);
+    format!("user 1 holds {first} or {second}, all others {others}")
 }
 
-impl Found {
-    /// The attack in a sentence.
-    fn story(&self, setting: &Setting) -> String {
-        let finding = &self.finding;
-        let looked = match finding.evidence {
-            Evidence::Batch => "the batch".to_owned(),
-            Evidence::Position(place) => {
-                format!("report {} of the batch", grouped(place as u64 + 1))
-            }
-        };
-        let sends = match finding.place {
-            Place::First => "first",
-            Place::Last => "last",
-        };
-        let (likelier, other) = if finding.likelier == Holds::First {
-            ("first", "second")
-        } else {
-            ("second", "first")
-        };
-        format!(
-            "{}, sending {sends}; {looked} speaks for the {likelier} value by a factor of {:.4} or more\n\
-             in {} of {} runs with it, and in {} of as many with the {other} (seed {}).",
-            self.pair,
-            finding.threshold,
-            grouped(finding.seen.0),
-            grouped(finding.trials),
-            grouped(finding.seen.1),
-            setting.seed,
-        )
-    }
+/// The attack in a sentence.
+fn story(audited: &Audited) -> String {
+    let finding = &audited.finding;
+    let looked = match finding.evidence {
+        Evidence::Batch => "the batch".to_owned(),
+        Evidence::Position(place) => format!("report {} of the batch", grouped(place as u64 + 1)),
+    };
+    let sends = match finding.place {
+        Place::First => "first",
+        Place::Last => "last",
+    };
+    let (likelier, other) = match finding.likelier {
+        Holds::First => ("first", "second"),
+        Holds::Second => ("second", "first"),
+    };
+    format!(
+        "{}, sending {sends}; {looked} speaks for the {likelier} value by a factor of {:.4} or more\n\
+         in {} of {} runs with it, and in {} of as many with the {other} (seed {}).",
+        datasets(audited),
+        finding.threshold,
+        grouped(finding.seen.0),
+        grouped(finding.trials),
+        grouped(finding.seen.1),
+        audited.setting.seed,
+    )
 }
 
-fn csv(setting: &Setting, bracket: &Answer<Epsilon>, found: &Found) -> Grid {
+fn csv(audited: &Audited) -> Grid {
+    let (setting, bracket) = (&audited.setting, &audited.answer);
     let mut csv = Grid::new(["side", "epsilon", "standing", "method", "delta", "seed"]);
     let delta = setting.delta.to_string();
     for bound in bracket.bounds() {
@@ -490,7 +290,7 @@ fn csv(setting: &Setting, bracket: &Answer<Epsilon>, found: &Found) -> Grid {
     }
     csv.row([
         "found".to_owned(),
-        found.finding.epsilon.to_string(),
+        audited.finding.epsilon.to_string(),
         format!("{} confidence", setting.confidence.value()),
         ATTACK.to_owned(),
         delta,
@@ -499,33 +299,22 @@ fn csv(setting: &Setting, bracket: &Answer<Epsilon>, found: &Found) -> Grid {
     csv
 }
 
-/// A value in a sentence.
-trait Shown {
-    fn shown(&self) -> String;
-}
-
-impl Shown for u64 {
-    fn shown(&self) -> String {
-        grouped(*self)
-    }
-}
-
-impl Shown for f64 {
-    fn shown(&self) -> String {
-        plain(*self)
-    }
-}
-
-impl Shown for Vec<f32> {
-    fn shown(&self) -> String {
-        let sum: f32 = self.iter().sum();
-        let name = if sum > 0.0 {
-            "a vector u of norm 1"
-        } else if sum < 0.0 {
-            "-u"
-        } else {
-            "0"
-        };
-        name.to_owned()
+/// A value in a sentence; vectors are those that an audit tries.
+fn shown(held: &Held) -> String {
+    match held {
+        Held::Category(value) => grouped(*value),
+        Held::Number(value) => plain(*value),
+        Held::Vector(vector) => {
+            let sum: f32 = vector.iter().sum();
+            let name = if sum > 0.0 {
+                "a vector u of norm 1"
+            } else if sum < 0.0 {
+                "-u"
+            } else {
+                "0"
+            };
+            name.to_owned()
+        }
+        other => format!("{other:?}"),
     }
 }

@@ -465,13 +465,17 @@ impl CurveArguments {
             (Some(spec), Some(unknown)) => spec.with(unknown, value).plan()?,
             _ => asking.question.plan.clone(),
         };
+        let account = || match self.over {
+            Over::Rounds => self.round.account_of_some(&plan),
+            _ => self.round.account(&plan),
+        };
         let delta = match asked {
-            Asked::DeltaAt(epsilon) => return bracket(self.round.account(&plan)?.delta(epsilon)),
+            Asked::DeltaAt(epsilon) => return bracket(account()?.delta(epsilon)),
             Asked::EpsilonAt(delta) => delta,
             _ => Delta::new(value)?,
         };
         if matches!(bounds, Bounds::Tightest) {
-            return bracket(self.round.account(&plan)?.epsilon(delta));
+            return bracket(account()?.epsilon(delta));
         }
         self.round.refuse_accuracy()?;
         let [(round, rounds)] = plan.rounds() else {

@@ -3,24 +3,26 @@
 //!
 //! Flags become a [`RunSpec`]; the library runs it; this module prints its events and its outcome.
 
-mod table;
-
 use crate::choice::choice;
 use crate::commands::epsilon::from_below;
 use crate::failure::Failure;
-use crate::number::{Count, Real};
+use crate::number::{Count, Range, Real};
 use crate::output::Format;
 use crate::plot::{Axis, Kind, Picture};
+use crate::tables::refused_examples;
+use crate::values::listed;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser};
 use serde_json::json;
 use shuffledp::learning::run::{
-    AlgorithmKind, Event, FeatureKind, Folder, Looks, ModelKind, OptimizerKind, Outcome, Planned,
-    Point, Price, Reason, RunSpec, Setup, Source, TableSpec, randomizers, run, to_csv,
+    AlgorithmKind, ColumnRange, Data, Event, FeatureKind, Folder, Looks, ModelKind, OptimizerKind,
+    Outcome, Planned, Point, Price, Reason, RunSpec, Setup, Source, TableSpec, randomizers, run,
+    to_csv,
 };
 use shuffledp::learning::{Activation, Schedule};
 use shuffledp::{Round, Side, grouped, plain, rounded};
 use shuffledp_plot::{BUILT, Look, Series, Sheet};
+use shuffledp_tables::Table;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -311,8 +313,41 @@ fn set_up(spec: RunSpec) -> Result<Setup, Failure> {
         return Ok(Setup::read(spec)?);
     };
     spec.check()?;
-    let data = table::read(table)?;
+    let data = read(table)?;
     Ok(Setup::new(spec, data)?)
+}
+
+/// Reads a table, with notes on the parts that are not protected.
+fn read(spec: &TableSpec) -> Result<Data, Failure> {
+    let table = Table::read(spec).map_err(|error| refused_examples(error, &spec.label))?;
+    let mut data = Data::new(table.data, &spec.path.display().to_string());
+    data.about += &format!(", {} numbers each", grouped(table.features.len() as u64));
+    if table.classes_occur {
+        data.notes.push(format!(
+            "The classes were taken from the file ({}): a real collection must know them beforehand \
+             (--classes).",
+            table.classes.join(", ")
+        ));
+    }
+    let note = "The rows to be judged by are not protected: accuracy is theirs.";
+    data.notes.push(note.into());
+    Ok(data)
+}
+
+/// Ranges as they are typed: `LO..HI` for all columns, `name=LO..HI` for one.
+fn ranges(texts: &[String]) -> Result<Vec<ColumnRange>, Failure> {
+    let parsed = texts.iter().map(|text| {
+        // A name may hold an equals sign, a range does not.
+        let (column, ends) = match text.rsplit_once('=') {
+            None => (None, text.as_str()),
+            Some((name, ends)) => (Some(name.trim().to_owned()), ends),
+        };
+        let range: Result<Range, _> = ends.parse();
+        let Range(low, high) =
+            range.map_err(|error| Failure::value("--range", ends, &error.to_string()))?;
+        Ok(ColumnRange { column, low, high })
+    });
+    parsed.collect()
 }
 
 /// A path that a process elsewhere understands, for the record.
@@ -384,8 +419,8 @@ impl TrainFlags {
             (Some(path), Some(label), _) => Ok(Some(Source::Table(TableSpec {
                 path: path.clone(),
                 label: label.clone(),
-                ranges: table::ranges(&self.range)?,
-                classes: self.classes.as_deref().map(table::classes),
+                ranges: ranges(&self.range)?,
+                classes: self.classes.as_deref().map(listed),
                 test_share: self.test_share.map_or(0.2, |Real(share)| share),
             }))),
             (Some(path), None, None) if path.is_file() => {

@@ -28,16 +28,18 @@ mod evidence;
 mod lab;
 mod pairs;
 mod shufflers;
+mod spec;
 
 pub use pairs::{categories, numbers, vectors, with_others};
 pub use shufflers::{Shuffle, leaking, shuffled, unshuffled};
+pub use spec::{Audit, AuditSpec, Audited, Fault, Held};
 
 use crate::attendance::{Attendance, AttendanceError};
 use crate::confidence::Confidence;
 use crate::shuffler::ShuffleError;
 use evidence::Statistic;
 use lab::Lab;
-use shuffledp_accounting::Participation;
+use shuffledp_accounting::{Participation, plain};
 use shuffledp_randomizers::Randomizer;
 use std::borrow::Borrow;
 
@@ -155,6 +157,61 @@ pub enum AuditError {
         "an audit needs at least one pair of values, 2 users, a round and {FEWEST_TRIALS} runs"
     )]
     TooLittle,
+    /// The rounds cannot be priced.
+    #[error(transparent)]
+    Accounting(#[from] shuffledp_accounting::Error),
+    /// A number that is not what is allowed.
+    #[error("{parameter} {value} is not {allowed}")]
+    Parameter {
+        /// Which number.
+        parameter: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// Randomizers that look at earlier reports: there are none to run.
+    #[error("an audit runs randomizers that do not look at earlier reports")]
+    AdaptiveWithinRound,
+    /// Users who collude: they are not run.
+    #[error("colluding {}: an audit runs honest users; give their number as users", plain(*.colluding))]
+    Colluding {
+        /// The fraction.
+        colluding: f64,
+    },
+    /// More reports than fit into memory.
+    #[error(
+        "users {users} with reports of {bytes} bytes: an audit holds all of a run in memory, up to 2^28 bytes"
+    )]
+    TooManyBytes {
+        /// How many users.
+        users: u64,
+        /// The length of a report.
+        bytes: u64,
+    },
+    /// No device has half the noise.
+    #[error("at twice the epsilon0, or half the sigma, no device runs")]
+    NoHalfNoise,
+    /// A value that the device is not for.
+    #[error("{role}: {error}")]
+    Value {
+        /// Whose value: `pair` for user 1, or `others`.
+        role: &'static str,
+        /// What is wrong with it.
+        error: shuffledp_randomizers::Error,
+    },
+    /// A value of another kind than the device is for.
+    #[error("{role}: the randomizer is for another kind of value")]
+    OtherKind {
+        /// Whose value: `pair` for user 1, or `others`.
+        role: &'static str,
+    },
+    /// Two values that are the same.
+    #[error("the two values are the same: there is nothing to tell apart")]
+    SameValues,
+    /// A kind of device that has no attack.
+    #[error("nobody attacks this randomizer")]
+    NotAttacked,
 }
 
 /// Attacks `randomizer` behind `shuffle` on the best of `pairs`; `ran` is told of every few runs.

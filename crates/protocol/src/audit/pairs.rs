@@ -12,16 +12,15 @@ use shuffledp_randomizers::DIMENSION;
 /// let others: Vec<u64> = with_others(0, 1, &[1, 2]).iter().map(|pair| pair.others).collect();
 /// assert_eq!(others, [2, 0, 1]);
 /// ```
-pub fn with_others<V: Copy + PartialEq>(first: V, second: V, more: &[V]) -> Vec<Pair<V>> {
+pub fn with_others<V: Clone + PartialEq>(first: V, second: V, more: &[V]) -> Vec<Pair<V>> {
     let mut neither = more
         .iter()
-        .copied()
-        .filter(|value| *value != first && *value != second);
-    let all = neither.next().into_iter().chain([first, second]);
+        .filter(|value| **value != first && **value != second);
+    let all = neither.next().into_iter().chain([&first, &second]);
     all.map(|others| Pair {
-        first,
-        second,
-        others,
+        first: first.clone(),
+        second: second.clone(),
+        others: others.clone(),
     })
     .collect()
 }

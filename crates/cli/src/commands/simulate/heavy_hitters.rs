@@ -1,13 +1,15 @@
 //! The values of a column that many hold.
 
-use super::{Line, Outcome, RoundArguments};
-use crate::column;
+use super::{Collected, RoundArguments, progress};
 use crate::failure::Failure;
 use crate::number::Count;
+use crate::output::fields;
+use crate::tables::refused_records;
 use clap::Args;
-use shuffledp::protocol::heavy_hitters;
-use shuffledp::randomizers::{Prefixes, Randomizer};
-use std::collections::HashMap;
+use serde_json::json;
+use shuffledp::protocol::survey::Survey;
+use shuffledp::randomizers::Randomizer;
+use shuffledp_tables::Values;
 
 /// What to look for.
 #[derive(Args)]
@@ -23,99 +25,48 @@ pub(super) struct HeavyHittersArguments {
 }
 
 impl HeavyHittersArguments {
-    pub(super) fn outcome(&self) -> Result<Outcome, Failure> {
-        let round = &self.round;
+    pub(super) fn collected(&self, survey: &Survey) -> Result<Collected, Failure> {
         let Count(length) = self.length;
-        if !(1..=64).contains(&length) {
-            return Err(Failure::value("--length", length, "in [1, 64]"));
-        }
+        let prefixes = survey.prefixes(length)?;
         let top = match self.top {
             Count(0) => return Err(Failure::value("--top", "0", "1 or more")),
             Count(top) => top as usize,
         };
-        // The number of records is known once they have been read, with values that fit.
-        let spec = round.flags.spec()?.randomizer;
-        let epsilon0 = spec.epsilon0.unwrap_or(1.0);
-        let prefixes = Prefixes::new(length as usize, epsilon0)?;
-        // Different values once; records by their place.
-        let (mut names, mut known, mut places) = (Vec::new(), HashMap::new(), Vec::new());
-        column::texts(&round.input, &round.column, &mut |row, text| {
-            let text = text.trim();
-            let place = match known.get(text) {
-                Some(place) => *place,
-                None => {
-                    if let Err(error) = prefixes.check(text.as_bytes()) {
-                        return Err(round.refused(
-                            row,
-                            &format!("{}: {error} (--length)", column::quoted(text)),
-                        ));
-                    }
-                    let place = names.len() as u32;
-                    names.push(text.to_owned());
-                    known.insert(text.to_owned(), place);
-                    place
-                }
-            };
-            places.push(place);
-            Ok(())
-        })?;
-        let people = round.people(places.len() as u64)?;
-        let (spec, _) = round.own_randomizer("heavy hitters", "prefixes", &people)?;
-        let mut priced = round.priced(&spec, &prefixes)?;
-        priced
-            .collected
-            .insert("length".into(), serde_json::json!(length));
-        let value = |record: usize| names[places[record] as usize].as_bytes();
-        let analyzer = round.collect(&spec, &prefixes, &people, value)?;
-        let confidence = round.confidence()?;
-        let (found, asked) = heavy_hitters(&prefixes, analyzer.tally(), people.users, confidence);
-        let mut counts = vec![0u64; names.len()];
-        people
-            .records()
-            .for_each(|record| counts[places[record] as usize] += 1);
-        let each = confidence.for_each_of(asked as u64);
-        let lines: Vec<Line> = found
-            .into_iter()
-            .take(top)
-            .map(|hitter| {
-                let name = String::from_utf8_lossy(&hitter.value).into_owned();
-                let held = known.get(&name).map_or(0, |place| counts[*place as usize]);
-                Line {
-                    name,
-                    value: hitter.share.value,
-                    interval: each.around(hitter.share),
-                    truth: Some(held as f64 / people.users as f64),
-                }
-            })
-            .collect();
-        let mut notes = Vec::new();
-        if lines.is_empty() {
-            notes.push(
-                "Nothing stands out: no value is held by enough users to be told from noise."
-                    .to_owned(),
-            );
-        } else {
+        let check = |text: &str| {
+            let checked = prefixes.check(text.as_bytes());
+            checked.map_err(|error| error.to_string())
+        };
+        let Values { names, places } =
+            Values::checked(self.round.column(), check).map_err(refused_records)?;
+        let progress = progress(survey, places.len());
+        let sent = |users: u64| progress.advance(users);
+        let open = tempfile::tempfile;
+        let mut found = survey.heavy_hitters(&names, &places, length, open, sent)?;
+        found.outcome.readings.truncate(top);
+        let mut notes = vec![match found.values.is_empty() {
+            true => "Nothing stands out: no value is held by enough users to be told from noise."
+                .to_owned(),
+            false => format!(
+                "Of {} values that were asked about; the intervals hold for all of them at once.",
+                found.asked
+            ),
+        }];
+        if self.round.truth {
+            let (place, share) = found.most_frequent;
             notes.push(format!(
-                "Of {asked} values that were asked about; the intervals hold for all of them at once."
+                "In truth the most frequent value is '{}', with a share of {share:.4}.",
+                names[place]
             ));
         }
-        if round.truth {
-            let heaviest = counts.iter().enumerate().max_by_key(|(_, count)| **count);
-            if let Some((place, count)) = heaviest {
-                let share = *count as f64 / people.users as f64;
-                notes.push(format!(
-                    "In truth the most frequent value is '{}', with a share of {share:.4}.",
-                    names[place]
-                ));
-            }
-        }
-        Ok(Outcome {
-            priced,
-            reports: analyzer.taken(),
-            malformed: analyzer.refused(),
+        let shown = found.values.iter().take(top);
+        Ok(Collected {
             columns: ["value", "share"],
-            lines,
+            names: shown
+                .map(|value| String::from_utf8_lossy(value).into_owned())
+                .collect(),
+            asked: fields(json!({ "length": length })),
             notes,
+            outcome: found.outcome,
         })
     }
 }

@@ -1,12 +1,13 @@
 //! Quantiles of a column.
 
-use super::{Line, Outcome, RoundArguments};
+use super::{Collected, RoundArguments, progress};
 use crate::failure::Failure;
 use crate::number::{Count, Range, Real};
+use crate::output::fields;
 use clap::Args;
+use serde_json::json;
 use shuffledp::plain;
-use shuffledp::protocol::Cumulative;
-use shuffledp::randomizers::Hierarchy;
+use shuffledp::protocol::survey::Survey;
 
 /// What to rank.
 #[derive(Args)]
@@ -31,75 +32,25 @@ pub(super) struct QuantilesArguments {
 }
 
 impl QuantilesArguments {
-    pub(super) fn outcome(&self) -> Result<Outcome, Failure> {
-        let round = &self.round;
-        let Range(low, high) = self.range;
-        if let Some(share) = self
-            .at
-            .iter()
-            .find(|share| !(share.0 > 0.0 && share.0 < 1.0))
-        {
-            return Err(Failure::value("--at", share, "in (0, 1)"));
-        }
-        let Count(depth) = self.depth;
-        if !(1..=20).contains(&depth) {
-            return Err(Failure::value("--depth", depth, "in [1, 20]"));
-        }
-        let mut numbers = round.numbers(self.range)?;
-        let people = round.people(numbers.len() as u64)?;
-        let (spec, epsilon0) = round.own_randomizer("quantiles", "hierarchy", &people)?;
-        let hierarchy = Hierarchy::new(depth as u32, epsilon0)?;
-        let mut priced = round.priced(&spec, &hierarchy)?;
-        priced
-            .collected
-            .insert("range".into(), serde_json::json!([low, high]));
-        priced
-            .collected
-            .insert("depth".into(), serde_json::json!(depth));
+    pub(super) fn collected(&self, survey: &Survey) -> Result<Collected, Failure> {
+        let (Range(low, high), Count(depth)) = (self.range, self.depth);
+        let at: Vec<f64> = self.at.iter().map(|Real(share)| *share).collect();
+        Survey::check_quantiles(&at, depth)?;
+        let numbers = self.round.numbers(self.range)?;
+        let progress = progress(survey, numbers.len());
+        let sent = |users: u64| progress.advance(users);
+        let open = tempfile::tempfile;
+        let outcome = survey.quantiles(&numbers, (low, high), &at, depth, open, sent)?;
         let cells = 1u64 << depth;
-        let cell = |number: f64| ((number * cells as f64) as u64).min(cells - 1);
-        let analyzer = round.collect(&spec, &hierarchy, &people, |record| cell(numbers[record]))?;
-        let levels = analyzer.estimate().unwrap_or_default();
-        let Some(cumulative) = Cumulative::new(&levels, people.users) else {
-            return Err(Failure::incomplete(format!(
-                "{} reports over {depth} levels: nobody was asked about one of them; take fewer (--depth)",
-                analyzer.taken()
-            )));
-        };
-        let confidence = round.confidence()?;
-        let mut held: Vec<f64> = people.records().map(|record| numbers[record]).collect();
-        held.sort_by(f64::total_cmp);
-        numbers.clear();
-        let edge = |place: f64| low + (high - low) * (place / cells as f64);
-        let lines = self
-            .at
-            .iter()
-            .map(|&Real(share)| {
-                let quantile = cumulative.quantile(share, confidence);
-                // The least value that the share of users is at or below.
-                let rank = (share * held.len() as f64).ceil().max(1.0) as usize - 1;
-                Line {
-                    name: plain(share),
-                    value: edge(quantile.value as f64 + 0.5),
-                    interval: (
-                        edge(quantile.interval.0 as f64),
-                        edge(quantile.interval.1 as f64 + 1.0),
-                    ),
-                    truth: held.get(rank).map(|number| low + (high - low) * number),
-                }
-            })
-            .collect();
-        let notes = vec![format!(
-            "The range is cut into {cells} cells of {}; an estimate is the middle of one.",
-            plain((high - low) / cells as f64)
-        )];
-        Ok(Outcome {
-            priced,
-            reports: analyzer.taken(),
-            malformed: analyzer.refused(),
+        Ok(Collected {
+            outcome,
             columns: ["share at or below", "quantile"],
-            lines,
-            notes,
+            names: at.iter().map(|share| plain(*share)).collect(),
+            asked: fields(json!({ "range": [low, high], "depth": depth })),
+            notes: vec![format!(
+                "The range is cut into {cells} cells of {}; an estimate is the middle of one.",
+                plain((high - low) / cells as f64)
+            )],
         })
     }
 }

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use super::in_parquet::lengths;
-use super::{numbers, texts};
-use crate::failure::Failure;
 use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::{ByteArray, FixedLenByteArray, Int96};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use shuffledp_tables::{Column, Error, Values};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -25,33 +23,32 @@ fn scratch(name: &str, content: impl AsRef<[u8]>) -> Scratch {
     Scratch(directory, path)
 }
 
-fn said(failure: &Failure, directory: &Path) -> String {
-    let failure = serde_json::to_value(failure).unwrap();
-    let message = failure["message"].as_str().unwrap();
+fn said(error: &Error, directory: &Path) -> String {
+    let message = error.to_string();
     message.replace(&format!("{}/", directory.display()), "")
 }
 
 impl Scratch {
     fn texts(&self, column: &str) -> Result<Vec<String>, String> {
         let mut all = Vec::new();
-        let rows = texts(&self.1, column, &mut |row, text| {
+        let rows = Column::new(&self.1, column).texts(&mut |row, text| {
             all.push(text.to_owned());
             assert_eq!(row, all.len() as u64);
             Ok(())
         });
-        let rows = rows.map_err(|failure| said(&failure, self.0.path()))?;
+        let rows = rows.map_err(|error| said(&error, self.0.path()))?;
         assert_eq!(rows, all.len() as u64);
         Ok(all)
     }
 
     fn numbers(&self, column: &str) -> Result<Vec<f64>, String> {
         let mut all = Vec::new();
-        let rows = numbers(&self.1, column, &mut |row, number| {
+        let rows = Column::new(&self.1, column).numbers(&mut |row, number| {
             all.push(number);
             assert_eq!(row, all.len() as u64);
             Ok(())
         });
-        let rows = rows.map_err(|failure| said(&failure, self.0.path()))?;
+        let rows = rows.map_err(|error| said(&error, self.0.path()))?;
         assert_eq!(rows, all.len() as u64);
         Ok(all)
     }
@@ -182,20 +179,20 @@ fn text_that_is_not_utf8() {
 fn columns_that_are_not_there() {
     assert_eq!(
         both("city,age,height\nOslo,30,1.8\n", "agee"),
-        "--column agee is not a column of data.csv, which has 'city', 'age' and 'height'"
+        "agee is not a column of data.csv, which has 'city', 'age' and 'height'"
     );
     let many: Vec<String> = (1..=17).map(|i| format!("c{i}")).collect();
     assert_eq!(
         both(many.join(",") + "\n", "age"),
-        "--column age is not a column of data.csv, which has 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8', 'c9', 'c10' and 7 more"
+        "age is not a column of data.csv, which has 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8', 'c9', 'c10' and 7 more"
     );
     assert_eq!(
         both("a\n1\n", "b"),
-        "--column b is not a column of data.csv, which has 'a'"
+        "b is not a column of data.csv, which has 'a'"
     );
     assert_eq!(
         both("age,city,age\n1,Oslo,2\n", "age"),
-        "--column age: data.csv has more than one column of that name"
+        "data.csv has more than one column 'age'"
     );
 }
 
@@ -214,7 +211,7 @@ fn files_that_are_something_else() {
     let file = scratch("data.txt", "age\n1\n");
     assert_eq!(
         file.texts("age").unwrap_err(),
-        "--input data.txt is neither a .csv nor a .parquet file"
+        "data.txt is neither a .csv nor a .parquet file"
     );
     let file = scratch("data.parquet", "age\n1\n");
     assert_eq!(
@@ -230,16 +227,18 @@ fn files_that_are_something_else() {
 #[test]
 #[cfg(unix)]
 fn files_that_cannot_be_opened() {
-    let mut never = |_: u64, _: f64| -> Result<(), Failure> { unreachable!() };
-    let failure = numbers(Path::new("x.csv"), "age", &mut never).unwrap_err();
+    let mut never = |_: u64, _: f64| -> Result<(), Error> { unreachable!() };
+    let column = Column::new(Path::new("x.csv"), "age");
+    let error = column.numbers(&mut never).unwrap_err();
     assert_eq!(
-        said(&failure, Path::new("/")),
-        "--input x.csv cannot be read: No such file or directory"
+        said(&error, Path::new("/")),
+        "x.csv cannot be read: No such file or directory"
     );
-    let failure = numbers(Path::new("src"), "age", &mut never).unwrap_err();
+    let column = Column::new(Path::new("src"), "age");
+    let error = column.numbers(&mut never).unwrap_err();
     assert_eq!(
-        said(&failure, Path::new("/")),
-        "--input src cannot be read: Is a directory"
+        said(&error, Path::new("/")),
+        "src cannot be read: Is a directory"
     );
 }
 
@@ -247,21 +246,24 @@ fn files_that_cannot_be_opened() {
 fn who_reads_may_stop() {
     for name in ["people.csv", "people.parquet"] {
         let mut rows = 0;
-        let failure = texts(&data(name), "city", &mut |row, _| {
+        let enough = Error::NoRows {
+            file: "enough".into(),
+        };
+        let stopped = Column::new(&data(name), "city").texts(&mut |row, _| {
             rows = row;
             match row {
-                3 => Err(Failure::flag("--input", "enough")),
+                3 => Err(enough.clone()),
                 _ => Ok(()),
             }
         });
-        assert_eq!(said(&failure.unwrap_err(), Path::new("/")), "enough");
+        assert_eq!(stopped, Err(enough));
         assert_eq!(rows, 3);
     }
 }
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/commands/simulate.in")
+        .join("../cli/tests/commands/simulate.in")
         .join(name)
 }
 
@@ -289,7 +291,7 @@ fn what_pyarrow_wrote() {
     );
     assert_eq!(
         parquet.texts("town").unwrap_err(),
-        "--column town is not a column of people.parquet, which has 'city', 'age' and 'height'"
+        "town is not a column of people.parquet, which has 'city', 'age' and 'height'"
     );
     assert_eq!(
         stored("nulls.parquet").numbers("age").unwrap_err(),
@@ -301,6 +303,83 @@ fn what_pyarrow_wrote() {
         "empty.parquet has no rows"
     );
     assert_eq!(stored("outside.csv").numbers("age").unwrap()[41], 130.0);
+}
+
+#[test]
+fn values_and_their_places() {
+    let file = scratch("data.csv", "x\n10\n 9\n10\n");
+    let column = Column::new(&file.1, "x");
+    let values = Values::read(column, None).unwrap();
+    assert_eq!(
+        (values.names, values.places),
+        (texts(["9", "10"]), vec![1, 0, 1])
+    );
+    // In the order of the list, and of the file where nothing is sorted.
+    let listed = texts(["10", "8", "9"]);
+    let values = Values::read(column, Some(&listed)).unwrap();
+    assert_eq!((values.names, values.places), (listed, vec![0, 2, 0]));
+    let values = Values::checked(column, |_| Ok(())).unwrap();
+    assert_eq!(
+        (values.names, values.places),
+        (texts(["10", "9"]), vec![0, 1, 0])
+    );
+
+    let refused = |read: Result<Values, Error>| said(&read.unwrap_err(), file.0.path());
+    assert_eq!(
+        refused(Values::read(column, Some(&texts(["10", "8"])))),
+        "row 2 of data.csv, column 'x': '9' is not one of the values listed"
+    );
+    assert_eq!(
+        refused(Values::read(column, Some(&texts(["9", "10", "9"])))),
+        "'9' is listed twice"
+    );
+    let short = |text: &str| match text.len() {
+        1 => Err("too short".to_owned()),
+        _ => Ok(()),
+    };
+    assert_eq!(
+        refused(Values::checked(column, short)),
+        "row 2 of data.csv, column 'x': '9': too short"
+    );
+    let file = scratch("data.csv", "x\na\na\n");
+    let read = Values::read(Column::new(&file.1, "x"), None);
+    assert_eq!(
+        said(&read.unwrap_err(), file.0.path()),
+        "column 'x' of data.csv has one value only"
+    );
+}
+
+#[test]
+fn more_values_than_a_histogram_has() {
+    let rows: String = (0..=Values::MOST).map(|i| format!("{i}\n")).collect();
+    let file = scratch("data.csv", format!("x\n{rows}"));
+    let column = Column::new(&file.1, "x");
+    assert_eq!(
+        said(&Values::read(column, None).unwrap_err(), file.0.path()),
+        "row 1048577 of data.csv, column 'x': more than 1,048,576 different values"
+    );
+    let all = Values::checked(column, |_| Ok(())).unwrap();
+    assert_eq!(all.names.len(), Values::MOST + 1);
+}
+
+fn texts<const N: usize>(values: [&str; N]) -> Vec<String> {
+    values.map(str::to_owned).to_vec()
+}
+
+#[test]
+fn numbers_of_a_range() {
+    let file = scratch("data.csv", "x\n-1\n0\n3\n");
+    let column = Column::new(&file.1, "x");
+    assert_eq!(column.within(-1.0, 3.0).unwrap(), [0.0, 0.25, 1.0]);
+    let refused = |low, high| said(&column.within(low, high).unwrap_err(), file.0.path());
+    assert_eq!(
+        refused(0.0, 3.0),
+        "row 1 of data.csv, column 'x': -1 is outside its range 0..3"
+    );
+    assert_eq!(
+        refused(-1.0, 2.5),
+        "row 3 of data.csv, column 'x': 3 is outside its range -1..2.5"
+    );
 }
 
 /// The plainest way of writing.
@@ -545,7 +624,7 @@ fn nested_columns_are_refused() {
     let file = written("optional int32 a; optional int32 a;", plain(), 0, |_, _| {});
     assert_eq!(
         file.numbers("a").unwrap_err(),
-        "--column a: data.parquet has more than one column of that name"
+        "data.parquet has more than one column 'a'"
     );
 }
 
@@ -615,21 +694,6 @@ fn groups_pages_and_compressions() {
             );
         }
     }
-}
-
-#[test]
-fn announced_lengths_are_counted() {
-    // Blocks of 128 in 4 parts, 3 lengths, of which the first is 5 (as 10); two differences of one bit.
-    let good = [0x80, 1, 4, 3, 10, 0, 1, 0, 0, 0, 0b10, 0, 0, 0, 99];
-    let mut bytes = good.as_slice();
-    assert_eq!(lengths(&mut bytes, 3), Some(3));
-    assert_eq!(bytes, [99]);
-    assert_eq!(lengths(&mut good.as_slice(), 2), Some(3));
-    assert_eq!(lengths(&mut &good[..12], 3), None);
-    // No parts, and parts without values.
-    assert_eq!(lengths(&mut [4, 0, 3, 10, 0, 0].as_slice(), 3), None);
-    assert_eq!(lengths(&mut [4, 8, 3, 10, 0, 0].as_slice(), 3), None);
-    assert_eq!(lengths(&mut [0xff; 40].as_slice(), 3), None);
 }
 
 #[test]

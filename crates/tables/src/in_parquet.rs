@@ -1,7 +1,7 @@
 //! One column of a Parquet file, and the names of all. The only place that knows the Parquet library.
 
-use super::Column;
-use crate::failure::Failure;
+use crate::column::Column;
+use crate::error::{CellProblem, ColumnProblem, Error};
 use parquet::basic::{ConvertedType, Encoding, LogicalType, Type};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
@@ -178,7 +178,7 @@ impl Pages {
 }
 
 /// Passes over lengths that are stored as differences; gives how many they are, or none if they break off.
-pub(super) fn lengths(bytes: &mut &[u8], most: u64) -> Option<u64> {
+fn lengths(bytes: &mut &[u8], most: u64) -> Option<u64> {
     let (block, parts, count) = (varint(bytes)?, varint(bytes)?, varint(bytes)?);
     if count > most {
         return Some(count);
@@ -245,7 +245,8 @@ impl PageReader for Pages {
 }
 
 /// The names of all columns.
-pub(super) fn names(column: Column, file: File) -> Result<Vec<String>, Failure> {
+#[cfg(feature = "learning")]
+pub(crate) fn names(column: Column, file: File) -> Result<Vec<String>, Error> {
     let reader = quietly(|| SerializedFileReader::new(file));
     reader
         .map(|reader| named(&reader))
@@ -259,11 +260,11 @@ fn named(reader: &SerializedFileReader<File>) -> Vec<String> {
 }
 
 /// Reads a column as text: `each(row, text)`, rows from 1.
-pub(super) fn texts(
+pub(crate) fn texts(
     column: Column,
     file: File,
-    each: &mut dyn FnMut(u64, &str) -> Result<(), Failure>,
-) -> Result<u64, Failure> {
+    each: &mut dyn FnMut(u64, &str) -> Result<(), Error>,
+) -> Result<u64, Error> {
     let mut text = String::new();
     read_parquet(column, file, false, |row, value| {
         if let Value::Bytes(bytes) = value {
@@ -280,11 +281,11 @@ pub(super) fn texts(
 }
 
 /// Reads a column as finite numbers: `each(row, number)`, rows from 1.
-pub(super) fn numbers(
+pub(crate) fn numbers(
     column: Column,
     file: File,
-    each: &mut dyn FnMut(u64, f64) -> Result<(), Failure>,
-) -> Result<u64, Failure> {
+    each: &mut dyn FnMut(u64, f64) -> Result<(), Error>,
+) -> Result<u64, Error> {
     let mut text = String::new();
     read_parquet(column, file, true, |row, value| {
         let number = match value {
@@ -307,17 +308,16 @@ pub(super) fn numbers(
 }
 
 /// The file is not what the library can read.
-fn damaged(column: Column, error: &ParquetError) -> Failure {
+fn damaged(column: Column, error: &ParquetError) -> Error {
     let text = error.to_string();
     let words: Vec<&str> = text
         .trim_start_matches("Parquet error: ")
         .split_whitespace()
         .collect();
-    let path = column.path.display();
-    column.fail(format!(
-        "{path} cannot be read as a Parquet file: {}",
-        words.join(" ")
-    ))
+    Error::Damaged {
+        file: column.path().to_owned(),
+        reason: words.join(" "),
+    }
 }
 
 /// Reads a Parquet file; text will not do where it `must_be_numbers`.
@@ -325,8 +325,8 @@ fn read_parquet(
     column: Column,
     file: File,
     must_be_numbers: bool,
-    mut each: impl FnMut(u64, Value) -> Result<(), Failure>,
-) -> Result<u64, Failure> {
+    mut each: impl FnMut(u64, Value) -> Result<(), Error>,
+) -> Result<u64, Error> {
     let damaged = |error| damaged(column, &error);
     let reader = quietly(|| SerializedFileReader::new(file)).map_err(damaged)?;
     column.find(&named(&reader))?;
@@ -335,23 +335,15 @@ fn read_parquet(
         .columns()
         .iter()
         .enumerate()
-        .find(|(_, leaf)| leaf.path().parts() == [column.name] && leaf.max_rep_level() == 0)
-        .ok_or_else(|| {
-            column.refused("is nested (a list, a map or a group): only plain columns can be read")
-        })?;
-    let kind = kind(leaf).map_err(|what| {
-        column.refused(&format!(
-            "holds {what} ({}), which cannot be used",
-            leaf.physical_type()
-        ))
-    })?;
+        .find(|(_, leaf)| leaf.path().parts() == [column.name()] && leaf.max_rep_level() == 0)
+        .ok_or_else(|| column.refused(ColumnProblem::Nested))?;
+    let stored = leaf.physical_type().to_string();
+    let kind = match kind(leaf) {
+        Ok(kind) => kind,
+        Err(values) => return Err(column.refused(ColumnProblem::Values { values, stored })),
+    };
     if must_be_numbers && matches!(kind, Kind::Text) {
-        let what = format!(
-            "holds text ({}), not numbers{}",
-            leaf.physical_type(),
-            column.asked.advice
-        );
-        return Err(column.refused(&what));
+        return Err(column.refused(ColumnProblem::Text { stored }));
     }
     let whole = |signed: i64, unsigned: u64| match kind {
         Kind::Unsigned => Value::Unsigned(unsigned),
@@ -408,12 +400,7 @@ fn read_parquet(
 }
 
 /// Bytes as text, or as a decimal whose first byte is the most significant.
-fn meaning<'a>(
-    column: Column,
-    kind: Kind,
-    row: u64,
-    bytes: &'a [u8],
-) -> Result<Value<'a>, Failure> {
+fn meaning<'a>(column: Column, kind: Kind, row: u64, bytes: &'a [u8]) -> Result<Value<'a>, Error> {
     let Kind::Decimal(scale) = kind else {
         return Ok(Value::Bytes(bytes));
     };
@@ -421,11 +408,8 @@ fn meaning<'a>(
         Some(first) if bytes.len() <= 16 && *first >= 0x80 => [0xff; 16],
         Some(_) if bytes.len() <= 16 => [0; 16],
         _ => {
-            let what = format!(
-                "a decimal of {} bytes, where 1 to 16 can be read",
-                bytes.len()
-            );
-            return Err(column.at(row, &what));
+            let bytes = bytes.len();
+            return Err(column.at(row, CellProblem::LongDecimal { bytes }));
         }
     };
     wide[16 - bytes.len()..].copy_from_slice(bytes);
@@ -446,8 +430,8 @@ impl Chunk<'_> {
     fn read<T: DataType>(
         &self,
         mut reader: ColumnReaderImpl<T>,
-        mut each: impl FnMut(u64, &T::T) -> Result<(), Failure>,
-    ) -> Result<u64, Failure> {
+        mut each: impl FnMut(u64, &T::T) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
         const AT_ONCE: usize = 1 << 13;
         let (mut levels, mut values) = (Vec::new(), Vec::new());
         let mut row = self.before;
@@ -472,5 +456,25 @@ impl Chunk<'_> {
                 return Err(self.column.missing(row + 1));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lengths;
+
+    #[test]
+    fn announced_lengths_are_counted() {
+        // Blocks of 128 in 4 parts, 3 lengths, of which the first is 5 (as 10); two differences of one bit.
+        let good = [0x80, 1, 4, 3, 10, 0, 1, 0, 0, 0, 0b10, 0, 0, 0, 99];
+        let mut bytes = good.as_slice();
+        assert_eq!(lengths(&mut bytes, 3), Some(3));
+        assert_eq!(bytes, [99]);
+        assert_eq!(lengths(&mut good.as_slice(), 2), Some(3));
+        assert_eq!(lengths(&mut &good[..12], 3), None);
+        // No parts, and parts without values.
+        assert_eq!(lengths(&mut [4, 0, 3, 10, 0, 0].as_slice(), 3), None);
+        assert_eq!(lengths(&mut [4, 8, 3, 10, 0, 0].as_slice(), 3), None);
+        assert_eq!(lengths(&mut [0xff; 40].as_slice(), 3), None);
     }
 }

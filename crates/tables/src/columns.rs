@@ -3,16 +3,11 @@
 //! A CSV file is read row by row and a Parquet file column by column, as they are stored: either way every
 //! cell is visited once.
 
-use super::in_parquet;
-use super::{Asked, Column, Records, Source, quoted};
-use crate::failure::Failure;
+use crate::column::{Column, Source};
+use crate::error::{CellProblem, Error};
+use crate::in_csv::Records;
+use crate::in_parquet;
 use std::path::Path;
-
-const ASKED: Asked = Asked {
-    file: "--data",
-    column: "--label",
-    advice: ": every column but the label is a feature, so encode text as numbers first",
-};
 
 /// A file, its label and its features.
 pub(crate) struct Columns<'a> {
@@ -30,12 +25,8 @@ pub(crate) enum Cell<'a> {
 
 impl<'a> Columns<'a> {
     /// Reads the names; no two are the same, one is the label, and there is a feature.
-    pub(crate) fn new(path: &'a Path, label: &'a str) -> Result<Self, Failure> {
-        let column = Column {
-            path,
-            name: label,
-            asked: ASKED,
-        };
+    pub(crate) fn new(path: &'a Path, label: &'a str) -> Result<Self, Error> {
+        let column = Column::new(path, label);
         let mut features = match column.open()? {
             Source::Csv(head, file) => Records::new(column, head, file)?.names,
             Source::Parquet(file) => in_parquet::names(column, file)?,
@@ -43,18 +34,13 @@ impl<'a> Columns<'a> {
         features.remove(column.find(&features)?);
         let mut sorted: Vec<&String> = features.iter().collect();
         sorted.sort_unstable();
+        let file = path.to_owned();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(column.fail(format!(
-                "{} has more than one column {}",
-                path.display(),
-                quoted(twice[0])
-            )));
+            let column = twice[0].clone();
+            return Err(Error::SameName { file, column });
         }
         if features.is_empty() {
-            return Err(column.fail(format!(
-                "{} has no column but the label: there is nothing to learn from",
-                path.display()
-            )));
+            return Err(Error::OnlyLabel { file });
         }
         Ok(Self {
             path,
@@ -68,33 +54,25 @@ impl<'a> Columns<'a> {
         &self.features
     }
 
-    /// Which feature a flag names.
-    pub(crate) fn find(&self, flag: &'static str, name: &str) -> Result<usize, Failure> {
+    /// Which feature has this name.
+    pub(crate) fn find(&self, name: &str) -> Result<usize, Error> {
         if name == self.label {
-            let message = format!("{flag} {name}: that is the label, which is not a number");
-            return Err(Failure::flag(flag, message));
+            let column = name.to_owned();
+            return Err(Error::RangeOfLabel { column });
         }
-        let asked = Asked {
-            column: flag,
-            ..ASKED
-        };
-        Column {
-            asked,
-            ..self.column(name)
-        }
-        .find(&self.features)
+        Column::new(self.path, name).find(&self.features)
     }
 
     /// Reads every cell: `each(row, cell)`, rows from 1. Gives the number of rows.
     pub(crate) fn read(
         &self,
-        each: &mut dyn FnMut(u64, Cell) -> Result<(), Failure>,
-    ) -> Result<u64, Failure> {
-        let label = self.column(self.label);
+        each: &mut dyn FnMut(u64, Cell) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
+        let label = Column::new(self.path, self.label);
         let Source::Csv(head, file) = label.open()? else {
             let rows = label.texts(&mut |row, text| each(row, Cell::Label(text)))?;
             for (place, name) in self.features.iter().enumerate() {
-                let feature = self.column(name);
+                let feature = Column::new(self.path, name);
                 feature.numbers(&mut |row, number| each(row, Cell::Feature(place, number)))?;
             }
             return Ok(rows);
@@ -105,10 +83,10 @@ impl<'a> Columns<'a> {
             .features
             .iter()
             .map(|name| {
-                let column = self.column(name);
+                let column = Column::new(self.path, name);
                 Ok((column.find(&records.names)?, column))
             })
-            .collect::<Result<_, Failure>>()?;
+            .collect::<Result<_, Error>>()?;
         while records.next()? {
             let row = records.row;
             let text = label.utf8(row, records.cell(label, labeled)?)?;
@@ -122,20 +100,12 @@ impl<'a> Columns<'a> {
     }
 
     /// Something is wrong with the label of a row.
-    pub(crate) fn refused_label(&self, row: u64, what: &str) -> Failure {
-        self.column(self.label).at(row, what)
+    pub(crate) fn refused_label(&self, row: u64, problem: CellProblem) -> Error {
+        Column::new(self.path, self.label).at(row, problem)
     }
 
     /// Something is wrong with a feature of a row.
-    pub(crate) fn refused_feature(&self, row: u64, feature: usize, what: &str) -> Failure {
-        self.column(&self.features[feature]).at(row, what)
-    }
-
-    fn column<'b>(&'b self, name: &'b str) -> Column<'b> {
-        Column {
-            path: self.path,
-            name,
-            asked: ASKED,
-        }
+    pub(crate) fn refused_feature(&self, row: u64, feature: usize, problem: CellProblem) -> Error {
+        Column::new(self.path, &self.features[feature]).at(row, problem)
     }
 }

@@ -2,22 +2,26 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use super::{Loaded, TableSpec, classes, ranges};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use shuffledp::learning::run::{ColumnRange, TableSpec};
+use shuffledp_tables::Table;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
+
+/// The column, or none for all, and the ends of its range.
+type Range = (Option<&'static str>, f64, f64);
 
 /// A table in a directory of its own; what is said about it calls it by its name.
 struct Scratch {
     directory: TempDir,
     name: &'static str,
     label: &'static str,
-    ranges: Vec<String>,
-    classes: Option<&'static str>,
+    ranges: Vec<ColumnRange>,
+    classes: Option<Vec<String>>,
     test_share: f64,
 }
 
@@ -39,13 +43,18 @@ fn csv(content: impl AsRef<[u8]>, label: &'static str) -> Scratch {
 }
 
 impl Scratch {
-    fn ranges(mut self, ranges: &[&str]) -> Self {
-        self.ranges = ranges.iter().map(|&range| range.to_owned()).collect();
+    fn ranges(mut self, ranges: &[Range]) -> Self {
+        let one = |&(column, low, high): &Range| ColumnRange {
+            column: column.map(str::to_owned),
+            low,
+            high,
+        };
+        self.ranges = ranges.iter().map(one).collect();
         self
     }
 
-    fn classes(mut self, classes: &'static str) -> Self {
-        self.classes = Some(classes);
+    fn classes(mut self, classes: &[&str]) -> Self {
+        self.classes = Some(classes.iter().map(|&class| class.to_owned()).collect());
         self
     }
 
@@ -54,21 +63,16 @@ impl Scratch {
         self
     }
 
-    fn load(&self) -> Result<Loaded, String> {
-        let loaded = ranges(&self.ranges).and_then(|ranges| {
-            Loaded::new(&TableSpec {
-                path: self.directory.path().join(self.name),
-                label: self.label.to_owned(),
-                ranges,
-                classes: self.classes.map(classes),
-                test_share: self.test_share,
-            })
+    fn load(&self) -> Result<Table, String> {
+        let table = Table::read(&TableSpec {
+            path: self.directory.path().join(self.name),
+            label: self.label.to_owned(),
+            ranges: self.ranges.clone(),
+            classes: self.classes.clone(),
+            test_share: self.test_share,
         });
-        loaded.map_err(|failure| {
-            let failure = serde_json::to_value(&failure).unwrap();
-            let message = failure["message"].as_str().unwrap();
-            message.replace(&format!("{}/", self.directory.path().display()), "")
-        })
+        let directory = format!("{}/", self.directory.path().display());
+        table.map_err(|error| error.to_string().replace(&directory, ""))
     }
 
     fn refused(&self) -> String {
@@ -77,7 +81,7 @@ impl Scratch {
 }
 
 /// Every example, as its features and the name of its class, those to learn from first.
-fn examples(loaded: &Loaded) -> Vec<(Vec<f32>, String)> {
+fn examples(loaded: &Table) -> Vec<(Vec<f32>, String)> {
     let (train, test) = (loaded.data.train(), loaded.data.test());
     train
         .iter()
@@ -130,7 +134,7 @@ fn people_in_parquet() -> Vec<u8> {
     file.into_inner().unwrap()
 }
 
-const RANGES: [&str; 2] = ["tall=1..2", "0..100"];
+const RANGES: [Range; 2] = [(Some("tall"), 1.0, 2.0), (None, 0.0, 100.0)];
 
 #[test]
 fn features_from_their_ranges_and_labels_by_name() {
@@ -177,9 +181,12 @@ fn one_content_one_dataset() {
 #[test]
 fn what_pyarrow_wrote() {
     let stored = |name: &'static str| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/simulate.in");
+        let folder =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/commands/simulate.in");
         let table = scratch(name, std::fs::read(folder.join(name)).unwrap(), "city");
-        table.ranges(&["age=0..120", "height=0..250"]).load()
+        table
+            .ranges(&[(Some("age"), 0.0, 120.0), (Some("height"), 0.0, 250.0)])
+            .load()
     };
     let (csv, parquet) = (stored("people.csv"), stored("people.parquet"));
     let (csv, parquet) = (csv.unwrap(), parquet.unwrap());
@@ -198,7 +205,9 @@ fn any_column_can_be_the_label_and_numbers_are_in_their_order() {
 #[test]
 fn classes_that_are_known_beforehand() {
     let table = csv(PEOPLE, "city").ranges(&RANGES);
-    let loaded = table.classes("Turin,\"Porto, old\", Oslo,Bonn").load();
+    let loaded = table
+        .classes(&["Turin", "Porto, old", "Oslo", "Bonn"])
+        .load();
     let loaded = loaded.unwrap();
     assert_eq!(loaded.classes, ["Turin", "Porto, old", "Oslo", "Bonn"]);
     assert!(!loaded.classes_occur);
@@ -206,36 +215,34 @@ fn classes_that_are_known_beforehand() {
     let by_occurrence = csv(PEOPLE, "city").ranges(&RANGES).load().unwrap();
     assert_eq!(examples(&loaded), examples(&by_occurrence));
 
-    let refused = |classes| {
+    let refused = |classes: &[&str]| {
         csv(PEOPLE, "city")
             .ranges(&RANGES)
             .classes(classes)
             .refused()
     };
     assert_eq!(
-        refused("Oslo,Bonn"),
-        "row 2 of data.csv, column 'city': 'Porto, old' is not one of the --classes"
+        refused(&["Oslo", "Bonn"]),
+        "row 2 of data.csv, column 'city': 'Porto, old' is not one of the values listed"
     );
-    for one in ["Oslo", "", "Oslo,,Bonn"] {
-        let said = format!("--classes {one} is not 2 to 256 classes, such as a,b,c");
-        assert_eq!(refused(one), said);
+    for few in [["Oslo"].as_slice(), &[], &["Oslo", "", "Bonn"]] {
+        let list = few.join(",");
+        let said = format!("classes {list} is not 2 to 256 classes, such as a,b,c");
+        assert_eq!(refused(few), said);
     }
-    assert_eq!(
-        refused("Oslo,Bonn, Oslo"),
-        "--classes: a class is listed twice"
-    );
+    assert_eq!(refused(&["Oslo", "Bonn", "Oslo"]), "'Oslo' is listed twice");
 }
 
 #[test]
 fn too_few_labels_and_too_many() {
     assert_eq!(
         csv("x,y\n0,a\n1,a\n0,a\n", "y").refused(),
-        "column 'y' of data.csv has one value only: there are two classes or more (--classes)"
+        "column 'y' of data.csv has one value only"
     );
     let rows: String = (0..300).map(|i| format!("0,{i}\n")).collect();
     assert_eq!(
         csv(format!("x,y\n{rows}"), "y").refused(),
-        "row 257 of data.csv, column 'y': more than 256 different labels: a label is one of a few classes"
+        "row 257 of data.csv, column 'y': more than 256 different values"
     );
     let rows: String = (0..300).map(|i| format!("0,{}\n", i % 256)).collect();
     let loaded = csv(format!("x,y\n{rows}"), "y").load().unwrap();
@@ -247,11 +254,11 @@ fn cells_that_are_not_features() {
     for (cell, what) in [
         (
             "1.01",
-            "row 2 of data.csv, column 'x': 1.01 is outside its range 0..1 (--range)",
+            "row 2 of data.csv, column 'x': 1.01 is outside its range 0..1",
         ),
         (
             "-1e-9",
-            "row 2 of data.csv, column 'x': -1e-9 is outside its range 0..1 (--range)",
+            "row 2 of data.csv, column 'x': -1e-9 is outside its range 0..1",
         ),
         (
             "nan",
@@ -265,7 +272,7 @@ fn cells_that_are_not_features() {
         (" ", "row 2 of data.csv has no value in column 'x'"),
         (
             "red",
-            "row 2 of data.csv, column 'x': 'red' is not a number: every column but the label is a feature, so encode text as numbers first",
+            "row 2 of data.csv, column 'x': 'red' is not a number",
         ),
     ] {
         let content = format!("y,x\na,0.5\nb,{cell}\na,0\nb,1\na,1\n");
@@ -283,21 +290,21 @@ fn cells_that_are_not_features() {
 
 #[test]
 fn text_and_nulls_in_parquet() {
-    let table = scratch("data.parquet", people_in_parquet(), "old").ranges(&["1..2"]);
+    let table = scratch("data.parquet", people_in_parquet(), "old").ranges(&[(None, 1.0, 2.0)]);
     assert_eq!(
         table.refused(),
-        "column 'city' of data.parquet holds text (BYTE_ARRAY), not numbers: every column but the label is a feature, so encode text as numbers first"
+        "column 'city' of data.parquet holds text (BYTE_ARRAY), not numbers"
     );
-    let table = scratch("data.parquet", people_in_parquet(), "city").ranges(&["1..2"]);
+    let table = scratch("data.parquet", people_in_parquet(), "city").ranges(&[(None, 1.0, 2.0)]);
     assert_eq!(
         table.refused(),
-        "row 1 of data.parquet, column 'old': 0 is outside its range 1..2 (--range)"
+        "row 1 of data.parquet, column 'old': 0 is outside its range 1..2"
     );
-    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/simulate.in");
+    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/commands/simulate.in");
     let nulls = std::fs::read(stored.join("nulls.parquet")).unwrap();
     assert_eq!(
         scratch("nulls.parquet", nulls, "city")
-            .ranges(&["0..1000"])
+            .ranges(&[(None, 0.0, 1000.0)])
             .refused(),
         "row 17 of nulls.parquet has no value in column 'age'"
     );
@@ -305,43 +312,37 @@ fn text_and_nulls_in_parquet() {
 
 #[test]
 fn ranges_that_are_none() {
-    let refused = |ranges: &[&str]| csv(PEOPLE, "city").ranges(ranges).refused();
+    let refused = |ranges: &[Range]| csv(PEOPLE, "city").ranges(ranges).refused();
     assert_eq!(
-        refused(&["age=0..120"]),
-        "--range age is not a column of data.csv, which has 'tall' and 'old'"
+        refused(&[(Some("age"), 0.0, 120.0)]),
+        "age is not a column of data.csv, which has 'tall' and 'old'"
     );
     assert_eq!(
-        refused(&["city=0..1"]),
-        "--range city: that is the label, which is not a number"
+        refused(&[(Some("city"), 0.0, 1.0)]),
+        "a range of column 'city': that is the label, which is not a number"
     );
     assert_eq!(
-        refused(&["0..1", "0..2"]),
-        "--range 0..2: every column has a range already"
+        refused(&[(None, 0.0, 1.0), (None, 0.0, 2.0)]),
+        "range 0..2: every column has a range already"
     );
     assert_eq!(
-        refused(&["old=0..1", "old=0..2"]),
-        "--range old=0..2: column 'old' has a range already"
+        refused(&[(Some("old"), 0.0, 1.0), (Some("old"), 0.0, 2.0)]),
+        "range 0..2: column 'old' has a range already"
     );
-    let wrong = "is not two numbers, the lower first and none beyond 1e300, such as 0..120";
-    for range in ["1..1", "2..1", "7", "0..nan", "0..inf"] {
-        assert_eq!(refused(&[range]), format!("--range {range} {wrong}"));
-        let of_one = format!("old={range}");
-        assert_eq!(refused(&[&of_one]), format!("--range {range} {wrong}"));
-    }
-    let table = csv("a=b,y\n7,u\n7,v\n7,u\n", "y").ranges(&["a=b=0..7"]);
+    let table = csv("a=b,y\n7,u\n7,v\n7,u\n", "y").ranges(&[(Some("a=b"), 0.0, 7.0)]);
     assert_eq!(table.load().unwrap().features, ["a=b"]);
 }
 
 #[test]
 fn a_range_may_be_wide_or_narrow() {
-    let table = csv("x,y\n-1e300,u\n1e300,v\n0,u\n", "y").ranges(&["-1e300..1e300"]);
+    let table = csv("x,y\n-1e300,u\n1e300,v\n0,u\n", "y").ranges(&[(None, -1e300, 1e300)]);
     let mut found: Vec<f32> = examples(&table.load().unwrap())
         .iter()
         .map(|(features, _)| features[0])
         .collect();
     found.sort_by(f32::total_cmp);
     assert_eq!(found, [-1.0, 0.0, 1.0]);
-    let table = csv("x,y\n0,u\n5e-324,v\n0,u\n", "y").ranges(&["0..5e-324"]);
+    let table = csv("x,y\n0,u\n5e-324,v\n0,u\n", "y").ranges(&[(None, 0.0, 5e-324)]);
     assert_eq!(table.load().unwrap().data.train().len(), 2);
 }
 
@@ -353,11 +354,11 @@ fn headers_that_cannot_be_used() {
     );
     assert_eq!(
         csv("x,y,y\n0,a,0\n", "y").refused(),
-        "--label y: data.csv has more than one column of that name"
+        "data.csv has more than one column 'y'"
     );
     assert_eq!(
         csv("x,y\n0,a\n", "z").refused(),
-        "--label z is not a column of data.csv, which has 'x' and 'y'"
+        "z is not a column of data.csv, which has 'x' and 'y'"
     );
     assert_eq!(
         csv("y\na\nb\n", "y").refused(),
@@ -367,7 +368,7 @@ fn headers_that_cannot_be_used() {
     assert_eq!(csv("", "y").refused(), "data.csv is empty");
     assert_eq!(
         scratch("data.txt", "x,y\n", "y").refused(),
-        "--data data.txt is neither a .csv nor a .parquet file"
+        "data.txt is neither a .csv nor a .parquet file"
     );
 }
 
@@ -378,7 +379,7 @@ fn every_run_keeps_the_same_rows_and_as_many_as_it_is_told() {
         .collect();
     let content = format!("x,y\n{rows}");
     let load = |share: f64| {
-        let table = csv(&content, "y").ranges(&["0..999"]);
+        let table = csv(&content, "y").ranges(&[(None, 0.0, 999.0)]);
         table.test_share(share).load().unwrap()
     };
     for (share, kept) in [(0.2, 200), (0.5, 500), (0.001, 1), (0.999, 999)] {
@@ -403,7 +404,7 @@ fn shares_that_leave_nobody() {
     for share in [0.0, 1.0, -0.5, f64::NAN, f64::INFINITY] {
         assert_eq!(
             csv(PEOPLE, "city").test_share(share).refused(),
-            format!("--test-share {share} is not above 0 and below 1")
+            format!("test_share {share} is not above 0 and below 1")
         );
     }
     let refused = |share| {
@@ -414,10 +415,10 @@ fn shares_that_leave_nobody() {
     };
     assert_eq!(
         refused(0.04),
-        "--test-share 0.04 of the 10 rows of data.csv leaves none to test with"
+        "test_share 0.04 of the 10 rows of data.csv leaves none to test with"
     );
     assert_eq!(
         refused(0.96),
-        "--test-share 0.96 of the 10 rows of data.csv leaves none to learn from"
+        "test_share 0.96 of the 10 rows of data.csv leaves none to learn from"
     );
 }

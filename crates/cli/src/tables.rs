@@ -1,0 +1,144 @@
+//! What is wrong with a file, in the words of the command line: the library names files, columns and values,
+//! and the command the flags that they came from.
+
+use crate::failure::{Failure, not_built};
+use shuffledp::plain;
+use shuffledp_tables::{CellProblem, ColumnProblem, Error, quoted};
+
+/// What is wrong with the file of `--input`, of which `--column` is read.
+pub(crate) fn refused_records(error: Error) -> Failure {
+    match &error {
+        Error::NoColumn { column, .. } => value("--column", column, &error),
+        Error::SameName { .. } => twice("--column", &error),
+        Error::ListedTwice { .. } => Failure::flag("--values", "--values: a value is listed twice"),
+        Error::Column {
+            problem: ColumnProblem::OneValue,
+            ..
+        } => {
+            let advice = "a histogram is of two or more (--values)";
+            Failure::flag("--column", format!("{error}: {advice}"))
+        }
+        Error::Cell { problem, .. } => {
+            let words = match problem {
+                CellProblem::Outside { value, low, high } => {
+                    let [value, low, high] = [value, low, high].map(|number| plain(*number));
+                    format!("{value} is outside --range {low}..{high}")
+                }
+                CellProblem::NotListed { value } => {
+                    format!("{} is not one of the --values", quoted(value))
+                }
+                CellProblem::TooMany { .. } => format!("{problem}: ask for heavy-hitters"),
+                CellProblem::Refused { .. } => format!("{problem} (--length)"),
+                _ => problem.to_string(),
+            };
+            cell("--input", &error, &words)
+        }
+        _ => refused("--input", &error),
+    }
+}
+
+/// What is wrong with the table of `--data`, of which `label` is learnt.
+#[cfg(feature = "train")]
+pub(crate) fn refused_examples(error: Error, label: &str) -> Failure {
+    const ADVICE: &str = "every column but the label is a feature, so encode text as numbers first";
+    match &error {
+        Error::NoColumn { column, .. } => match column == label {
+            true => value("--label", column, &error),
+            false => value("--range", column, &error),
+        },
+        Error::SameName { column, .. } if column == label => twice("--label", &error),
+        Error::RangeOfLabel { column } => {
+            let message = format!("--range {column}: that is the label, which is not a number");
+            Failure::flag("--range", message)
+        }
+        Error::TwoRanges { column, low, high } => {
+            let ends = format!("{}..{}", plain(*low), plain(*high));
+            let message = match column {
+                None => format!("--range {ends}: every column has a range already"),
+                Some(name) => {
+                    let column = quoted(name);
+                    format!("--range {name}={ends}: column {column} has a range already")
+                }
+            };
+            Failure::flag("--range", message)
+        }
+        Error::TestShare { value: share } => value("--test-share", &share.to_string(), &error),
+        Error::NoExamples { .. } => {
+            let message = error.to_string().replacen("test_share", "--test-share", 1);
+            Failure::flag("--test-share", message)
+        }
+        Error::Classes { value: list } => value("--classes", list, &error),
+        Error::ListedTwice { .. } => {
+            Failure::flag("--classes", "--classes: a class is listed twice")
+        }
+        Error::Column { problem, .. } => match problem {
+            ColumnProblem::OneValue => {
+                let advice = "there are two classes or more (--classes)";
+                Failure::flag("--label", format!("{error}: {advice}"))
+            }
+            ColumnProblem::Text { .. } => Failure::flag("--data", format!("{error}: {ADVICE}")),
+            _ => refused("--data", &error),
+        },
+        Error::Cell { problem, .. } => {
+            let words = match problem {
+                CellProblem::NotNumber { .. } => format!("{problem}: {ADVICE}"),
+                CellProblem::Outside { .. } => format!("{problem} (--range)"),
+                CellProblem::NotListed { value } => {
+                    format!("{} is not one of the --classes", quoted(value))
+                }
+                CellProblem::TooMany { most } => {
+                    let most = shuffledp::grouped(*most as u64);
+                    format!("more than {most} different labels: a label is one of a few classes")
+                }
+                _ => problem.to_string(),
+            };
+            cell("--data", &error, &words)
+        }
+        _ => refused("--data", &error),
+    }
+}
+
+/// A name, a share or a list that is not what is allowed.
+fn value(flag: &str, value: &str, error: &Error) -> Failure {
+    Failure::value(flag, value, &error.allowed().unwrap_or_default())
+}
+
+/// A column that was asked for, where several have its name.
+fn twice(flag: &str, error: &Error) -> Failure {
+    match error {
+        Error::SameName { file, column } => {
+            let file = file.display();
+            let message = format!("{flag} {column}: {file} has more than one column of that name");
+            Failure::flag(flag, message)
+        }
+        _ => Failure::flag(flag, error.to_string()),
+    }
+}
+
+/// A cell, and what is wrong with it.
+fn cell(flag: &str, error: &Error, words: &str) -> Failure {
+    match error {
+        Error::Cell {
+            file, row, column, ..
+        } => {
+            let (file, column) = (file.display(), quoted(column));
+            Failure::flag(
+                flag,
+                format!("row {row} of {file}, column {column}: {words}"),
+            )
+        }
+        _ => Failure::flag(flag, error.to_string()),
+    }
+}
+
+/// What is wrong with a file, whatever it was asked for.
+fn refused(flag: &str, error: &Error) -> Failure {
+    let message = match error {
+        Error::Unreadable { .. } | Error::UnknownKind { .. } => format!("{flag} {error}"),
+        Error::ParquetNotBuilt { file } => {
+            not_built(&format!("{} is a Parquet file", file.display()), "parquet")
+        }
+        _ => error.to_string(),
+    };
+    Failure::flag(flag, message)
+}
