@@ -153,8 +153,8 @@ pub(super) fn ln_bound(tilt: &Tilt, others: u64, bucket: Bucket) -> f64 {
     let coth = if s > 0.0 { coth } else { 0.0 };
     let largest = growth * kernels.second * exp(coth + gamma / (kernels.second * growth));
     let core = FRAC_PI_2.sqrt() / (r * narrowest) * largest.max(r * gamma);
-    let arc_at_edge = edge;
-    let beyond = r.sqrt() * (PI - arc_at_edge) * exp(-0.5 * narrowest * narrowest * edge * edge);
+    // y ≥ w: what lies beyond the edge is shorter than π − w₁.
+    let beyond = r.sqrt() * (PI - edge) * exp(-0.5 * narrowest * narrowest * edge * edge);
 
     let divergence = most * at_q.cost + least_at_p * at_p.cost;
     let ln_front = ln_up(tilt.gain) + s - ln(PI);

@@ -23,6 +23,9 @@
 
 mod integral;
 mod sum;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 use super::UpperProfile;
 use crate::local::LocalEpsilon;
@@ -41,6 +44,10 @@ const MOST_BOUNDS: usize = 240;
 /// Below this variance of the count a bucket is summed: about 20 µs. Above, the closed form is within 1e-3.
 const SUMMED_VARIANCE: f64 = 2500.0;
 
+/// Where fewer users than this are expected to lie, δ is that of one report seen alone, to this part of
+/// itself, by any bound.
+const FEWEST_LIARS: f64 = 1e-3;
+
 /// The profile of a round of bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BinaryCount {
@@ -50,10 +57,15 @@ pub(crate) struct BinaryCount {
 }
 
 impl BinaryCount {
-    /// `None` where not everybody takes part, or where reports depend on earlier ones of the round.
+    /// `None` where not everybody takes part, where reports depend on earlier ones of the round, and where
+    /// hardly anybody lies, so that nothing is to be gained.
     pub(crate) fn new(epsilon0: LocalEpsilon, round: &Round) -> Option<Self> {
         let everyone = round.participation() == Participation::Everyone;
-        let applies = everyone && !round.is_adaptive_within_round() && epsilon0.value() > 0.0;
+        let liars = round.honest() as f64 * exp(-epsilon0.value());
+        let applies = everyone
+            && !round.is_adaptive_within_round()
+            && epsilon0.value() > 0.0
+            && liars > FEWEST_LIARS;
         // Colluding users hand over their reports: what is left is a round of the honest ones.
         applies.then(|| Self {
             epsilon0: epsilon0.value(),
@@ -90,15 +102,14 @@ struct Kind {
     rare: f64,
     /// The variance of the tilted bit.
     variance: f64,
-    /// The tilted probability of 0 less that of 1: tanh of half the logit.
+    /// The tilted probability of the other answer less that of this one.
     lean: f64,
     /// The divergence of the tilted bit from the bit.
     cost: f64,
 }
 
 impl Kind {
-    /// `plain`: the probability of the rarer answer; tilting multiplies its odds by e^`shift`, where
-    /// `growth` is e^`shift` − 1.
+    /// `plain`: the probability of the rarer answer; tilting multiplies its odds by 1 + `growth`.
     fn new(plain: f64, growth: f64) -> Self {
         let scale = 1.0 + plain * growth;
         let rare = plain * (1.0 + growth) / scale;

@@ -8,9 +8,8 @@
 //!   = A r^{−d} Σᵢ u(i) ( v(d + i) − (r − 1) w(d + i) ),            w(j) = Σ_{l ≥ 1} r^{−l} v(j + l),
 //! ```
 //!
-//! u(i) = P(i) r^{−i}, v(j) = P(j) r^j. What is left out of w raises F; what is left out of u and v is below
-//! 1e-20 of their largest and within the margin. d is within 2 of the tilted mean (Darroch 1964): the
-//! largest of five is taken.
+//! u(i) = P(i) r^{−i}, v(j) = P(j) r^j. What is left out of w raises F, what is left out of u and v is added
+//! back. d is within 1 of the tilted mean (Darroch 1964): the largest of five values is taken.
 
 use super::{Kind, Tilt};
 use shuffledp_numerics::binomial::Binomial;
@@ -19,6 +18,8 @@ use shuffledp_numerics::special::{exp, ln};
 
 /// Terms below this part of the largest are left out.
 const NEGLIGIBLE: f64 = 1e-22;
+/// … and add up to less than this in one sum: at most some 3,000 terms on either side.
+const LEFT_OUT: f64 = 1e-18;
 /// Relative error of the sums: each of at most some 3,000 steps of a recurrence is off by up to five units in
 /// the last place (1.1e-15).
 const SUM_ERROR: f64 = 1e-11;
@@ -103,8 +104,8 @@ pub(super) fn ln_bound(tilt: &Tilt, high: u64, low: u64) -> f64 {
             }
         }
         let value = here * (1.0 + SUM_ERROR) - tilt.excess * beyond * (1.0 - SUM_ERROR);
-        // An outcome within the truncated part: its share is below the margin of its neighbors.
-        let value = value + NEGLIGIBLE * zeros.values.len() as f64;
+        // What was left out of u and v, each tail below a geometric series.
+        let value = value + LEFT_OUT;
         if value > 0.0 {
             let scaled = ln(value) - tilt.s * (d - start);
             largest = largest.max(scaled);
