@@ -7,7 +7,7 @@ mod common;
 
 use common::exhaustive;
 use shuffledp_accounting::{
-    Channel, Delta, Domain, Epsilon, Error, Mechanism, Plan, Round, ScalarKind, account,
+    Channel, Delta, Domain, Epsilon, Mechanism, Plan, Round, ScalarKind, account,
 };
 
 /// SplitMix64: the same settings on every machine.

@@ -19,10 +19,13 @@ use crate::sample::coin::{Coin, below, round_up};
 use crate::sample::random::Random;
 use crate::vector::{Ball, Shape, Vectors};
 use crate::wire;
-use shuffledp_accounting::Mechanism;
+use shuffledp_accounting::{Mechanism, VectorNorm};
 
 /// The measurements that differ between R_inf and R_1.
 pub trait Measured {
+    /// The norm that bounds the vectors.
+    const NORM: VectorNorm;
+
     /// The number of measurements in a dimension.
     fn count(dimension: usize) -> usize;
 
@@ -54,7 +57,7 @@ impl<M: Measured> Vectors<Signs<M>> {
         domain::epsilon0(epsilon0, domain::LARGEST_EPSILON0)?;
         Ok(Self(Signs {
             shape: Shape::new(dimension, radius)?,
-            mechanism: Mechanism::binary_response(epsilon0)?,
+            mechanism: Mechanism::one_bit_vector(M::NORM, epsilon0)?,
             truth: Coin::at_most(epsilon0.exp(), 1.0),
             measured: std::marker::PhantomData,
         }))

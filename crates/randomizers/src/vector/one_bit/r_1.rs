@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::vector::Vectors;
 use crate::vector::one_bit::{Measured, Signs};
 use crate::walsh_hadamard::walsh_hadamard;
-use shuffledp_accounting::RandomizerSpec;
+use shuffledp_accounting::{RandomizerSpec, VectorNorm};
 
 /// One bit of one coordinate of the Hadamard transform.
 pub type R1 = Vectors<Signs<Transform>>;
@@ -33,6 +33,8 @@ pub(crate) fn device(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error
 }
 
 impl Measured for Transform {
+    const NORM: VectorNorm = VectorNorm::L1;
+
     fn count(dimension: usize) -> usize {
         dimension.next_power_of_two()
     }

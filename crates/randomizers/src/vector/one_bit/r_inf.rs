@@ -15,7 +15,7 @@ use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::vector::Vectors;
 use crate::vector::one_bit::{Measured, Signs};
-use shuffledp_accounting::RandomizerSpec;
+use shuffledp_accounting::{RandomizerSpec, VectorNorm};
 
 /// One bit of one coordinate.
 pub type RInf = Vectors<Signs<Coordinates>>;
@@ -31,6 +31,8 @@ pub(crate) fn device(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error
 }
 
 impl Measured for Coordinates {
+    const NORM: VectorNorm = VectorNorm::LInf;
+
     fn count(dimension: usize) -> usize {
         dimension
     }
