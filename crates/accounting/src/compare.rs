@@ -8,7 +8,7 @@
 //! For [`compare`] each bound is computed on a thread of its own and waited for no longer than a limit; one
 //! that fails or takes longer is a row that says so, and the other rows are there all the same.
 
-use crate::account::{account, answerable};
+use crate::account::{Account, account, answerable};
 use crate::atoms::Atoms;
 use crate::bound::{Delta, Side, Standing};
 use crate::bounds::balle_2019::Inequality;
@@ -21,7 +21,7 @@ use crate::cells::Fineness;
 use crate::curves::{Curve, curves, one_rate};
 use crate::error::Error;
 use crate::gaussian::gdp_epsilon;
-use crate::laws::dominating_profiles;
+use crate::laws::{Priced, dominating_profiles};
 use crate::local::LocalEpsilon;
 use crate::mechanism::{Local, Mechanism};
 use crate::participation::{Participation, Rate};
@@ -29,6 +29,7 @@ use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::rdp::RdpCurve;
 use crate::round::Round;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -340,17 +341,12 @@ impl Question {
                 let sample = sample.min(users);
                 let rate = sample as f64 / users as f64;
                 rows.extend(self.closed_forms(sample, epsilon0, " + balle-2018", rate));
-                let adaptive = self.round.is_adaptive_within_round();
                 rows.push(Row::new(
                     "zhu-2022 on the clones of the sample",
                     Standing::Certified,
                     None,
                     move || {
-                        let atoms = match adaptive {
-                            true => Atoms::ldp_adaptive(local),
-                            false => Atoms::ldp(local),
-                        };
-                        let base = Profile::new(atoms.map_err(unmet)?, sample);
+                        let base = Profile::new(Atoms::ldp(local).map_err(unmet)?, sample);
                         zhu_2022::epsilon(&base, rate, rounds, delta)
                             .map(|epsilon| (epsilon, None))
                             .ok_or_else(|| Unmet("losses that a lattice can hold".into()))
@@ -359,10 +355,24 @@ impl Question {
             }
             Participation::CheckIn(range) => rows.extend(self.check_in(range, epsilon0)),
         }
+        rows.push(self.clones_of_2021(local));
         rows.extend(self.converted());
         rows.extend(self.baselines());
         rows.push(self.moments());
         rows
+    }
+
+    /// The clones of Feldman, McMillan and Talwar 2021, evaluated numerically: what was the best bound for
+    /// rounds that are adaptive within themselves.
+    fn clones_of_2021(&self, local: LocalEpsilon) -> Row {
+        let (rounds, delta, round) = (self.rounds, self.delta, self.round.clone());
+        let name = "feldman-2021 clones, numerical";
+        Row::new(name, Standing::Certified, None, move || {
+            let law = Atoms::ldp_adaptive(local)
+                .and_then(|atoms| Priced::by_law(&round, atoms, "clones"));
+            let account = Account::of(vec![(Arc::new(law.map_err(unmet)?), rounds)]);
+            Ok((account.upper_epsilon(delta).map_err(unmet)?, None))
+        })
     }
 
     /// k-ary randomized response against an adversary who sees every coin.
@@ -548,11 +558,7 @@ impl Question {
     /// The exact Rényi divergence of the atoms.
     fn moments(&self) -> Row {
         let (rounds, delta, round) = (self.rounds, self.delta, self.round.clone());
-        let name = match round.is_adaptive_within_round() {
-            true => "ldp-adaptive",
-            false => round.mechanism().name(),
-        };
-        let name = format!("shuffledp moments/{name}");
+        let name = format!("shuffledp moments/{}", round.mechanism().name());
         Row::new(name, Standing::Proved, None, move || {
             let (profiles, _) = dominating_profiles(&round, Fineness::Coarse).map_err(unmet)?;
             let few = |profile: &Profile| profile.atoms().iter().count() <= Profile::MOST_ATOMS;

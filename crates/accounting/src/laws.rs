@@ -6,9 +6,9 @@
 //! alone.
 //!
 //! Reports that depend on earlier reports of the same round change nothing where one law is the largest in
-//! convex order over all pairs of user 1's values (Theorem S′, `atoms.proof.md`). Where a mechanism has
-//! several laws, an adaptive round may mix them, and the law of any ε₀-LDP randomizer stands for it. Bounds
-//! that count reports of one randomizer do not hold then.
+//! convex order over all ordered pairs of user 1's values (Theorem S′, `atoms.proof.md`). Where a mechanism
+//! has several laws, or one that is not the same with the two values exchanged, an adaptive round may mix
+//! them, and the law of any ε₀-LDP randomizer stands for it. Bounds that count reports do not hold then.
 //!
 //! Colluding users are subtracted from n: they can be handed over to the analyzer, reports and all. With m of
 //! n sampled, the number of honest participants is at most m, and δ grows with it (Jensen: a participant's X
@@ -78,6 +78,20 @@ impl Priced {
             },
             dominating_name,
             attained: attained_profiles(round, fineness)?,
+            made: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// The same with a law of one's own in place of all bounds.
+    pub(crate) fn by_law(round: &Round, atoms: Atoms, name: &'static str) -> Result<Self, Error> {
+        Ok(Self {
+            round: round.clone(),
+            dominating: Dominating {
+                laws: profiles_with(round, atoms)?,
+                others: Vec::new(),
+            },
+            dominating_name: name,
+            attained: attained_profiles(round, Fineness::Coarse)?,
             made: Mutex::new(Vec::new()),
         })
     }
@@ -244,7 +258,9 @@ fn dominating_atoms(
     let mechanism = round.mechanism();
     let laws = mechanism.blankets(fineness)?;
     match mechanism.local() {
-        Local::Pure(epsilon0) if round.is_adaptive_within_round() && laws.len() > 1 => {
+        Local::Pure(epsilon0)
+            if round.is_adaptive_within_round() && !mechanism.has_one_worst_law() =>
+        {
             Ok((vec![Atoms::ldp(epsilon0)?], "ldp"))
         }
         _ => Ok((laws, mechanism.name())),

@@ -24,6 +24,8 @@ const PROMISING: f64 = 0.9;
 /// Losses look Gaussian while their skewness, times the number of standard deviations of one round that its
 /// share of ε is, stays below this. Chosen where the best adversary was seen to change.
 const GAUSSIAN: f64 = 0.1;
+/// A lattice for a lower bound reaches at least to this ln δ of one round.
+const SHALLOWEST: f64 = -23.0;
 /// The smallest ln δ that any answer needs: ln 1e-300, with a margin of e^-44.
 pub(crate) const DEEPEST: f64 = -735.0;
 
@@ -138,6 +140,12 @@ impl Account {
         delta: f64,
     ) -> Result<f64, Error> {
         let mut value = self.optimistic(strategy, tail)?.epsilon(delta);
+        // A lattice that reaches less far is finer, and dropping what is beyond it lowers the bound.
+        let mut reach = tail;
+        while value == 0.0 && reach < SHALLOWEST {
+            reach = (0.5 * reach).min(SHALLOWEST);
+            value = self.optimistic(strategy, reach)?.epsilon(delta);
+        }
         for profile in self.attacked(strategy) {
             if profile.exceeds(value, delta) {
                 value = value.max(profile.epsilon_lower(delta));

@@ -116,6 +116,10 @@ impl Family for AnyLdp {
         "ldp"
     }
 
+    fn has_one_worst_law(&self) -> bool {
+        true
+    }
+
     fn local(&self) -> Local {
         Local::Pure(self.epsilon0)
     }

@@ -69,6 +69,11 @@ impl Family for Gaussian {
         "gaussian"
     }
 
+    fn has_one_worst_law(&self) -> bool {
+        // On an interval: noise with a symmetric log-concave density, `worst_pair.proof.md`.
+        true
+    }
+
     fn local(&self) -> Local {
         Local::Gaussian(self.sigma)
     }

@@ -129,7 +129,14 @@ pub(crate) trait Family {
 
     /// Whether bounds are known when a report may depend on earlier reports of the same round.
     fn covers_adaptivity(&self) -> bool {
-        matches!(self.local(), Local::Pure(_) | Local::Approximate(..))
+        self.has_users() && !matches!(self.local(), Local::Unknown)
+    }
+
+    /// Whether one law is the largest in convex order over all ordered pairs of values, so that a round in
+    /// which values are chosen from earlier reports has it, too (Theorem S′, `atoms.proof.md`). Where that is
+    /// not proved, such a round is priced as any randomizer of the same ε₀.
+    fn has_one_worst_law(&self) -> bool {
+        false
     }
 
     /// k of k-ary randomized response, about which there are theorems of its own.
@@ -381,6 +388,10 @@ impl Mechanism {
 
     pub(crate) fn covers_adaptivity(&self) -> bool {
         self.0.family().covers_adaptivity()
+    }
+
+    pub(crate) fn has_one_worst_law(&self) -> bool {
+        self.0.family().has_one_worst_law()
     }
 
     pub(crate) fn categories(&self) -> Option<Categories> {

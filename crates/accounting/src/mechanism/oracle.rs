@@ -127,6 +127,11 @@ impl Family for Oracle {
         self.kind.names().0
     }
 
+    fn has_one_worst_law(&self) -> bool {
+        // All pairs are alike, but for local hashing, where a pair may or may not collide.
+        self.kind != OracleKind::LocalHashing
+    }
+
     fn local(&self) -> Local {
         Local::Pure(self.epsilon0)
     }

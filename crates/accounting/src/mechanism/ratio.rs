@@ -43,6 +43,10 @@ impl Family for Ratio {
 
     /// p bounds the ratio of user 1's own two laws, which is a local guarantee; but other users may run
     /// another randomizer, so no theorem about ε₀-LDP randomizers that all share is asked about it.
+    fn has_one_worst_law(&self) -> bool {
+        true
+    }
+
     fn local(&self) -> Local {
         Local::Unknown
     }

@@ -135,6 +135,10 @@ impl Family for Response {
         }
     }
 
+    fn has_one_worst_law(&self) -> bool {
+        true
+    }
+
     fn local(&self) -> Local {
         Local::Pure(self.epsilon0)
     }

@@ -130,6 +130,11 @@ impl Family for Scalar {
         }
     }
 
+    fn has_one_worst_law(&self) -> bool {
+        // `worst_pair.proof.md`.
+        true
+    }
+
     fn local(&self) -> Local {
         Local::Pure(self.epsilon0)
     }

@@ -163,8 +163,17 @@ impl Dominating {
 
     /// The largest loss that any bound allows for.
     pub(crate) fn loss_limit(&self) -> f64 {
-        let of_laws = self.laws.iter().map(|law| law.atoms().loss_limit());
-        let laws = of_laws.reduce(f64::max).unwrap_or(f64::INFINITY);
+        // Where a law leaves reports out, their loss may be anything.
+        let of_law = |law: &Profile| match law.atoms().lost() > 0.0 {
+            true => f64::INFINITY,
+            false => law.atoms().loss_limit(),
+        };
+        let laws = self
+            .laws
+            .iter()
+            .map(of_law)
+            .reduce(f64::max)
+            .unwrap_or(f64::INFINITY);
         let others = self.others.iter().map(|other| other.loss_limit());
         others.fold(laws, f64::min)
     }
