@@ -91,7 +91,8 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     (
         "simulate",
-        "simulate heavy-hitters --input simulate.in/people.csv --column city --epsilon0 4 --users 1e5 --seed 1",
+        "simulate heavy-hitters --input simulate.in/people.csv --column city --epsilon0 4 --users 1e5 \
+         --seed 1",
     ),
     (
         "audit",
@@ -245,9 +246,8 @@ impl Schemas {
             .map_or(&none, |all| all.as_object().unwrap());
         for (name, field) in value.as_object().into_iter().flatten() {
             let rest = schema.get("additionalProperties");
-            match named.get(name).or(rest) {
-                Some(rule) => self.check(rule, field, &format!("{at}.{name}"))?,
-                None => {}
+            if let Some(rule) = named.get(name).or(rest) {
+                self.check(rule, field, &format!("{at}.{name}"))?;
             }
         }
         Ok(())
@@ -299,7 +299,7 @@ fn every_answer_is_what_the_schema_says() {
         let mut more = answer.clone();
         more["surplus"] = json!(1);
         assert!(schemas.wrong(definition, &more).is_some(), "{line}");
-        // With the value that was found, or the first that runs along, a question is whole.
+        // With the value that was found, or the first of those that vary, a question is whole.
         let open = match *definition {
             "calibrate" => answer["solve"].as_str(),
             "curve" => answer["over"].as_str(),
