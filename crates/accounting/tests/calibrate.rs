@@ -130,23 +130,25 @@ fn the_least_sigma_of_integer_noise() {
 /// budget is found on the side where it falls.
 #[test]
 fn the_fewest_users_of_an_approximate_randomizer() {
-    let randomizer = Mechanism::approximate_ldp(1.0, 1e-12).unwrap();
-    let plan = |users: f64| Plan::new(Round::new(randomizer.clone(), users as u64)?, 1);
-    let solve = |target: f64| {
-        let (target, delta) = (Epsilon::new(target).unwrap(), Delta::new(1e-6).unwrap());
-        calibrate(Unknown::Users, target, delta, plan)
-    };
-    let at = |users: f64| upper(randomizer.clone(), users);
-    assert!(at(1e15) > at(1e5));
-    for target in [0.05, 0.2, 0.5] {
-        let found = solve(target).unwrap();
-        assert!(at(found.value) <= target && at(found.value - 1.0) > target);
-        for part in [0.9, 0.5, 0.1] {
-            assert!(at((part * found.value).max(2.0).floor()) > target);
+    for (delta0, targets) in [(1e-12, vec![0.05, 0.2, 0.5]), (1e-9, vec![0.5])] {
+        let randomizer = Mechanism::approximate_ldp(1.0, delta0).unwrap();
+        let plan = |users: f64| Plan::new(Round::new(randomizer.clone(), users as u64)?, 1);
+        let solve = |target: f64| {
+            let (target, delta) = (Epsilon::new(target).unwrap(), Delta::new(1e-6).unwrap());
+            calibrate(Unknown::Users, target, delta, plan)
+        };
+        let at = |users: f64| upper(randomizer.clone(), users);
+        assert!(at(1e15) > at(200.0));
+        for target in targets {
+            let found = solve(target).unwrap();
+            assert!(at(found.value) <= target && at(found.value - 1.0) > target);
+            for part in [0.9, 0.5, 0.1] {
+                assert!(at((part * found.value).max(2.0).floor()) > target);
+            }
+            assert!(found.at_best.unwrap() <= found.value);
         }
-        assert!(found.at_best.unwrap() <= found.value);
+        assert!(matches!(solve(1e-9), Err(Error::BudgetNotMet { .. })));
     }
-    assert!(matches!(solve(1e-9), Err(Error::BudgetNotMet { .. })));
 }
 
 /// The least noise that is allowed at all is said to be that.

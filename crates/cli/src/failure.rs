@@ -230,7 +230,8 @@ impl From<shuffledp::learning::Error> for Failure {
             Error::HoldsRun { path } => {
                 let name = path.display();
                 let message = format!(
-                    "--out {name} holds a run already: go on with it by --resume {name}, or choose another folder"
+                    "--out {name} holds a run already: go on with it by --resume {name}, or choose another \
+                     folder"
                 );
                 Self::flag("--out", message)
             }
@@ -317,10 +318,7 @@ impl From<AuditError> for Failure {
                 Self::flag(format!("--{role}"), format!("--{message}"))
             }
             Error::SameValues => Self::flag("--pair", format!("--pair: {message}")),
-            Error::NotAttacked => {
-                let message = "--randomizer: nobody attacks this";
-                Self::flag("--randomizer", message)
-            }
+            Error::NotAttacked => Self::flag("--randomizer", format!("--randomizer: {message}")),
             _ => Self::incomplete(message),
         }
     }

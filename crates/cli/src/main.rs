@@ -55,17 +55,20 @@ enum Ask {
     Rdp(rdp::RdpArguments),
     /// Every published bound on the same rounds, beside ours
     #[command(
-        after_help = "Example:\n  shuffledp compare --epsilon0 2 --users 1e6 --sample 1000 --rounds 1e4 --delta 1e-8"
+        after_help = "Example:\n  shuffledp compare --epsilon0 2 --users 1e6 --sample 1000 --rounds 1e4 \
+            --delta 1e-8"
     )]
     Compare(epsilon::EpsilonArguments),
     /// The best value of one parameter that still meets a budget
     #[command(
-        after_help = "Example:\n  shuffledp calibrate --users 1e5 --rounds 10 --target-epsilon 0.5 --delta 1e-6 --solve epsilon0"
+        after_help = "Example:\n  shuffledp calibrate --users 1e5 --rounds 10 --target-epsilon 0.5 \
+            --delta 1e-6 --solve epsilon0"
     )]
     Calibrate(calibrate::CalibrateArguments),
     /// Bounds over one parameter, as a series and as a picture
     #[command(
-        after_help = "Example:\n  shuffledp curve --epsilon0 2 --users 1e6 --sample 1000 --delta 1e-8 --over rounds --from 1 --to 1e5 --log --bounds girgis,feldman-2021 --plot rounds.svg"
+        after_help = "Example:\n  shuffledp curve --epsilon0 2 --users 1e6 --sample 1000 --delta 1e-8 \
+            --over rounds --from 1 --to 1e5 --log --bounds girgis,feldman-2021 --plot rounds.svg"
     )]
     Curve(curve::CurveArguments),
     /// The tables and figures of the papers, ours beside theirs
@@ -78,13 +81,15 @@ enum Ask {
     Simulate(simulate::SimulateArguments),
     /// Estimate epsilon by attacking the implementation, next to the proved bounds
     #[command(
-        after_help = "Example:\n  shuffledp audit --randomizer krr --k 10 --epsilon0 1 --users 100\n\nThe exit code is 3 if the attack went beyond the upper bound."
+        after_help = "Example:\n  shuffledp audit --randomizer krr --k 10 --epsilon0 1 --users 100\n\nThe \
+            exit code is 3 if the attack went beyond the upper bound."
     )]
     Audit(audit::AuditArguments),
     /// Private learning: gradients of examples that stay with their owners, with the budget as it is spent
     #[cfg(feature = "train")]
     #[command(
-        after_help = "Examples:\n  shuffledp train --demo\n  shuffledp train --data mnist --epsilon0 1.5 --sample 10000 --target-epsilon 0.25 --out run\n  shuffledp train --resume run"
+        after_help = "Examples:\n  shuffledp train --demo\n  shuffledp train --data mnist --epsilon0 1.5 \
+            --sample 10000 --target-epsilon 0.25 --out run\n  shuffledp train --resume run"
     )]
     Train(Box<train::TrainArguments>),
     /// Completions for a shell, on standard output
@@ -95,7 +100,8 @@ enum Ask {
     },
     /// The manual page of shuffledp or of one of its commands, on standard output
     #[command(
-        after_help = "Examples:\n  shuffledp man > shuffledp.1\n  shuffledp man simulate histogram > shuffledp-simulate-histogram.1"
+        after_help = "Examples:\n  shuffledp man > shuffledp.1\n  shuffledp man simulate histogram > \
+            shuffledp-simulate-histogram.1"
     )]
     Man {
         /// The command; none for shuffledp as a whole

@@ -83,13 +83,13 @@ pub(crate) struct RoundFlags {
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "randomizer", "epsilon0", "delta0", "file", "sigma", "domain", "k", "dimension", "users", "sample",
-            "check_in", "rounds", "adaptive_within_round", "colluding",
+            "randomizer", "epsilon0", "delta0", "file", "sigma", "domain", "k", "dimension", "users",
+            "sample", "check_in", "rounds", "adaptive_within_round", "colluding",
         ]
     )]
     plan: Option<PathBuf>,
-    /// Relative accuracy of what several rounds compose to, in [1e-7, 0.01], for epsilon, delta and curve: one
-    /// round is not composed [default: 3.2e-5]
+    /// Relative accuracy of what several rounds compose to, in [1e-7, 0.01], for epsilon, delta and curve:
+    /// one round is not composed [default: 3.2e-5]
     #[arg(long, value_name = "A", help_heading = "Output")]
     accuracy: Option<Real>,
     /// How to print the answer
@@ -211,8 +211,8 @@ impl RoundFlags {
         match self.accuracy {
             Some(accuracy) => {
                 let message = format!(
-                    "--accuracy {accuracy} is for the epsilon and delta of several rounds, which are composed: \
-                     leave it out"
+                    "--accuracy {accuracy} is for the epsilon and delta of several rounds, which are \
+                     composed: leave it out"
                 );
                 Err(Failure::flag("--accuracy", message))
             }

@@ -9,7 +9,11 @@ use std::process::Command;
 fn drawn(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let status = Command::new(env!("CARGO_BIN_EXE_shuffledp"))
-        .args("curve --epsilon0 1 --users 1e4 --delta 1e-6 --over rounds --from 1 --to 100 --log --points 5".split(' '))
+        .args(
+            "curve --epsilon0 1 --users 1e4 --delta 1e-6 --over rounds --from 1 --to 100 --log \
+            --points 5"
+                .split(' '),
+        )
         .args(["--bounds", "feldman-2023,erlingsson", "--plot"])
         .arg(&path)
         .output()

@@ -93,7 +93,8 @@ fn exhibits_that_learn_are_left_out_without_data() {
     let last = text.lines().last().unwrap();
     assert_eq!(
         last,
-        "Left out without --data, a folder with MNIST's files (`scripts/fetch-data mnist DIR` fetches them): enhanced-rdp/figure-4"
+        "Left out without --data, a folder with MNIST's files (`scripts/fetch-data mnist DIR` fetches \
+         them): enhanced-rdp/figure-4"
     );
     assert!(out.join("enhanced-rdp/figure-3.md").exists());
     assert!(!out.join("enhanced-rdp/figure-4.md").exists());

@@ -2,10 +2,12 @@
 //! parameters, each clipped to norm 1, and added up.
 //!
 //! ```text
-//! cargo run --release -p shuffledp-learning --example epoch -- clipped     without a randomizer
-//!                                                              added      each by R2 at epsilon0 1.5, added where it is drawn
-//!                                                              shuffled   the same through the shuffler and the analyzer
-//!                                                              first      parameters and the first gradient, unclipped, as JSON
+//! cargo run --release -p shuffledp-learning --example epoch -- WHAT
+//!
+//! clipped    without a randomizer
+//! added      each by R2 at epsilon0 1.5, added where it is drawn
+//! shuffled   the same through the shuffler and the analyzer
+//! first      parameters and the first gradient, unclipped, as JSON
 //! ```
 //!
 //! Prints seconds, peak memory in MB (from `/proc`), and the norm of the sum. Images are made by a formula;

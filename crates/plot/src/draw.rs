@@ -247,7 +247,7 @@ impl Picture {
                 if *scale == Scale::Log {
                     layout = layout.with_log_x();
                 }
-                // Both ends of what runs along, and no further.
+                // Both ends of the horizontal axis, and no further.
                 let ends = (sheet.at.first(), sheet.at.last());
                 if let (Some(first), Some(last)) = ends {
                     layout = layout

@@ -1,7 +1,8 @@
 //! How sure a number is that was drawn by lot: intervals that miss the truth no more often than they say.
 //!
 //! ```text
-//! estimates   every truth t with (t − value)² ≤ z² (variance + slope·(t − value)),  z = √2 erfc⁻¹(1 − confidence)
+//! estimates   every truth t with (t − value)² ≤ z² (variance + slope·(t − value)),
+//!             z = √2 erfc⁻¹(1 − confidence)
 //!             (Wilson 1927; normal approximation for many reports)
 //! shares      s of N trials: below the p with P[Bin(N, p) ≤ s] = α, above that with P[Bin(N, p) ≥ s] = α
 //!             (Clopper, Pearson 1934: exact)

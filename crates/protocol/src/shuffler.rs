@@ -34,8 +34,8 @@ pub enum ShuffleError {
     },
     /// Reports must have bytes, and memory must hold some of them.
     #[error(
-        "reports of {length} bytes within {memory} bytes of memory: at least one byte, and room for {BUCKETS} \
-         reports"
+        "reports of {length} bytes within {memory} bytes of memory: at least one byte, and room for \
+         {BUCKETS} reports"
     )]
     Shape {
         /// Bytes of a report.

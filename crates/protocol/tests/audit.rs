@@ -261,7 +261,8 @@ fn refuses_what_it_cannot_run() {
     );
 }
 
-/// A seed gives the same finding in every version: one generator draws attendance, reports and shuffle in turn.
+/// A seed gives the same finding in every version: one generator draws attendance, reports and shuffle in
+/// turn.
 #[test]
 fn a_seed_gives_the_same_finding() {
     let spec = RandomizerSpec::new("krr").map(|mut spec| {

@@ -60,6 +60,17 @@ fn shares_of_a_histogram() {
     let priced = account(&Round::try_from(&outcome.round).unwrap()).unwrap();
     let answer = priced.epsilon(1e-6).unwrap();
     assert_eq!(outcome.answer.upper().value(), answer.upper().value());
+    // Half an interval at 99.9 % is 3.29 deviations: a report is the value with probability p or q.
+    let (p, q) = (2f64.exp() / (2f64.exp() + 3.0), 1.0 / (2f64.exp() + 3.0));
+    for reading in &outcome.readings {
+        let of_one = reading.truth * p * (1.0 - p) + (1.0 - reading.truth) * q * (1.0 - q);
+        let half = 3.2905 * (of_one / 20_000.0).sqrt() / (p - q);
+        let (low, high) = reading.interval;
+        assert!(
+            (0.5 * (high - low) / half - 1.0).abs() < 0.03,
+            "{reading:?}"
+        );
+    }
     // The same seed is the same run, another is another.
     let again = histogram(&survey(2.0), &places(), 4).unwrap();
     assert_eq!(outcome.readings, again.readings);

@@ -320,7 +320,7 @@ fn damaged(column: Column, error: &ParquetError) -> Error {
     }
 }
 
-/// Reads a Parquet file; text will not do where it `must_be_numbers`.
+/// Reads a column; text is refused where values `must_be_numbers`.
 fn read_parquet(
     column: Column,
     file: File,

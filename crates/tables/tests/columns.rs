@@ -184,7 +184,8 @@ fn columns_that_are_not_there() {
     let many: Vec<String> = (1..=17).map(|i| format!("c{i}")).collect();
     assert_eq!(
         both(many.join(",") + "\n", "age"),
-        "age is not a column of data.csv, which has 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8', 'c9', 'c10' and 7 more"
+        "age is not a column of data.csv, which has 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8', 'c9', \
+         'c10' and 7 more"
     );
     assert_eq!(
         both("a\n1\n", "b"),
@@ -537,7 +538,8 @@ fn decimals_of_parquet() {
     );
     assert_eq!(
         file.numbers("a").unwrap_err(),
-        "column 'a' of data.parquet holds decimals of more than 38 digits (FIXED_LEN_BYTE_ARRAY), which cannot be used"
+        "column 'a' of data.parquet holds decimals of more than 38 digits (FIXED_LEN_BYTE_ARRAY), which \
+         cannot be used"
     );
 }
 

@@ -157,13 +157,14 @@ impl AuditArguments {
         let (upper, delta) = (bracket.upper(), plain(setting.delta));
         let verdict = if audited.violated {
             format!(
-                "Violated: with {percent} % confidence this code is not ({upper}, {delta})-differentially private \
-                 when {}.",
+                "Violated: with {percent} % confidence this code is not ({upper}, {delta})-differentially \
+                 private when {}.",
                 bracket.relation()
             )
         } else {
             format!(
-                "Not violated: the attack found nothing beyond the upper bound, which is about privacy when {}.",
+                "Not violated: the attack found nothing beyond the upper bound, which is about privacy when \
+                 {}.",
                 bracket.relation()
             )
         };

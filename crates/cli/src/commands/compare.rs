@@ -101,7 +101,8 @@ fn blocks(heading: String, relation: &str, entries: &[Comparison]) -> Vec<Block>
         Block::Table(table),
         Block::Line(format!("Bounds are about privacy when {relation}.")),
         Block::Line(
-            "*: the tightest of its side that is certified or proved. Order: the Renyi order that gave the number."
+            "*: the tightest of its side that is certified or proved. Order: the Renyi order that gave the \
+             number."
                 .to_owned(),
         ),
         Block::Line(

@@ -16,7 +16,7 @@ use shuffledp::{
 use shuffledp_plot::{Look, Series, Sheet};
 use std::path::PathBuf;
 
-/// What runs along.
+/// The parameter that varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Over {
     /// Central epsilon: the answer is delta
@@ -41,7 +41,7 @@ pub(crate) enum Over {
 pub(crate) struct CurveArguments {
     #[command(flatten)]
     pub(crate) round: RoundFlags,
-    /// What runs along
+    /// The parameter that varies
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Question")]
     over: Over,
     /// Its first value
@@ -80,7 +80,7 @@ pub(crate) struct CurveArguments {
     plot: Option<PathBuf>,
 }
 
-/// The rounds, with what runs along left open.
+/// The rounds, with the parameter that varies left open.
 struct Asking {
     question: Question,
     /// The one kind of round, where it changes along the way.
@@ -104,7 +104,7 @@ enum Asked {
     EpsilonAt(Delta),
     DeltaAt(Epsilon),
     Divergence,
-    /// ε at the δ that runs along, and the other way round.
+    /// ε at a δ that varies, and the other way round.
     EpsilonOver,
     DeltaOver,
 }
@@ -236,7 +236,7 @@ impl CurveArguments {
         })
     }
 
-    /// The values that run along.
+    /// The values of the parameter that varies.
     fn values(&self) -> Result<Vec<f64>, Failure> {
         let (Real(from), Real(to)) = (self.from, self.to);
         if !from.is_finite() {
@@ -318,7 +318,7 @@ impl CurveArguments {
         }
     }
 
-    /// The rounds at the first value, and in a sentence that leaves open what runs along.
+    /// The rounds at the first value, and in a sentence that leaves open what varies.
     fn asking(&self, at: &[f64]) -> Result<Asking, Failure> {
         let Some(unknown) = self.over.unknown() else {
             let question = self.round.question()?;
@@ -329,7 +329,7 @@ impl CurveArguments {
                 spec: None,
             });
         };
-        let spec = self.round.open(unknown, "what runs along")?;
+        let spec = self.round.open(unknown, "what varies")?;
         let parameter = unknown.parameter();
         if !belongs(&spec, parameter) {
             let over = parameter.field().replace('_', "-");
@@ -377,7 +377,8 @@ impl CurveArguments {
             .collect();
         let series = collect(points?);
         if !series.iter().any(|series| series.name == OURS) {
-            let message = "no finite epsilon can be shown at any of these values: `shuffledp epsilon` says why";
+            let message = "no finite epsilon can be shown at any of these values: `shuffledp epsilon` says \
+                why";
             return Err(Failure::flag("--delta", message));
         }
         if let Bounds::Named(names) = bounds {
@@ -703,8 +704,8 @@ fn blocks(asking: &Asking, quantity: &str, sheet: &Sheet) -> Vec<Block> {
     let more = sheet.series.len() - shown;
     if more > 0 {
         blocks.push(Block::Line(format!(
-            "{more} more bounds are in --format csv and json, and in the picture (--plot) where they are below \
-             {DWARFED} times the bracket."
+            "{more} more bounds are in --format csv and json, and in the picture (--plot) where they are \
+             below {DWARFED} times the bracket."
         )));
     }
     blocks

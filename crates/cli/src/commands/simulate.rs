@@ -38,22 +38,26 @@ pub(crate) struct SimulateArguments {
 enum What {
     /// Shares of the values of a column, with intervals
     #[command(
-        after_help = "Example:\n  shuffledp simulate histogram --input people.csv --column city --epsilon0 3 --truth"
+        after_help = "Example:\n  shuffledp simulate histogram --input people.csv --column city \
+            --epsilon0 3 --truth"
     )]
     Histogram(histogram::HistogramArguments),
     /// The mean of a column, with an interval
     #[command(
-        after_help = "Example:\n  shuffledp simulate mean --input people.csv --column age --range 0..120 --epsilon0 2 --truth"
+        after_help = "Example:\n  shuffledp simulate mean --input people.csv --column age --range 0..120 \
+            --epsilon0 2 --truth"
     )]
     Mean(mean::MeanArguments),
     /// Quantiles of a column, with intervals, from a hierarchical histogram
     #[command(
-        after_help = "Example:\n  shuffledp simulate quantiles --input people.csv --column age --range 0..120 --epsilon0 4 --truth"
+        after_help = "Example:\n  shuffledp simulate quantiles --input people.csv --column age \
+            --range 0..120 --epsilon0 4 --truth"
     )]
     Quantiles(quantiles::QuantilesArguments),
     /// The values of a column that many hold, without a list of values
     #[command(
-        after_help = "Example:\n  shuffledp simulate heavy-hitters --input words.csv --column word --epsilon0 4 --truth"
+        after_help = "Example:\n  shuffledp simulate heavy-hitters --input words.csv --column word \
+            --epsilon0 4 --truth"
     )]
     HeavyHitters(heavy_hitters::HeavyHittersArguments),
 }

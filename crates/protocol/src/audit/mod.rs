@@ -210,7 +210,7 @@ pub enum AuditError {
     #[error("the two values are the same: there is nothing to tell apart")]
     SameValues,
     /// A kind of device that has no attack.
-    #[error("nobody attacks this randomizer")]
+    #[error("an audit has no attack on values of this kind")]
     NotAttacked,
 }
 

@@ -9,8 +9,8 @@ use shuffledp_accounting::{Answer, Delta, Epsilon, Round, RoundSpec, plain, with
 use shuffledp_randomizers::{Device, Random, Randomizer, Secure};
 use std::borrow::Borrow;
 
-/// Reports of one dataset, where nobody says how many runs: some twenty seconds, of categories and of the
-/// rest.
+/// Reports of one dataset, where the number of runs is not given: some twenty seconds, for categories and
+/// for everything else.
 const REPORTS: [u64; 2] = [150_000_000, 25_000_000];
 /// The runs that this makes, at least and at most.
 const DEFAULT_TRIALS: (u64, u64) = (1000, 1_500_000);

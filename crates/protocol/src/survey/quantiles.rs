@@ -43,7 +43,7 @@ impl Survey {
             .map(|&share| {
                 let quantile = cumulative.quantile(share, confidence);
                 let (first, last) = quantile.interval;
-                // The least value that the share of users is at or below; a share below 1 is not beyond the last.
+                // The least value that the share of users is at or below; a share below 1 has one.
                 let rank = (share * held.len() as f64).ceil().max(1.0) as usize - 1;
                 Reading {
                     value: edge(quantile.value as f64 + 0.5),

@@ -41,7 +41,8 @@ impl HistogramArguments {
         let mut notes = Vec::new();
         if self.values.is_none() {
             notes.push(
-                "The list of values was taken from the file: a real collection must know it beforehand (--values)."
+                "The list of values was taken from the file: a real collection must know it beforehand \
+                 (--values)."
                     .into(),
             );
         }

@@ -1,0 +1,395 @@
+//! What is printed with `--format json` is what the schema of answers says, for every command; and the schema
+//! says no more and no less than the library's types.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use serde_json::{Map, Value, json};
+use shuffledp::{Relation, Side, Standing};
+use std::process::Command;
+
+/// Every command in every shape of its answer, by its definition in the schema.
+const ANSWERS: &[(&str, &str)] = &[
+    ("epsilon", "epsilon --epsilon0 1 --users 1000 --delta 1e-6"),
+    (
+        "epsilon",
+        "epsilon --plan plans/two_kinds.toml --delta 1e-6",
+    ),
+    (
+        "epsilon",
+        "epsilon --plan plans/random_allocation.toml --delta 1e-6",
+    ),
+    (
+        "epsilon",
+        "epsilon --randomizer some-ldp --epsilon0 1 --users 1000 --delta 1e-6",
+    ),
+    (
+        "epsilon",
+        "epsilon --epsilon0 1 --users 1000 --check-in 0.1..0.2 --rounds 2 --delta 1e-6",
+    ),
+    ("delta", "delta --epsilon0 1 --users 1000 --epsilon 0.1"),
+    ("rdp", "rdp --epsilon0 1 --users 1000 --orders 2,8"),
+    ("compare", "compare --epsilon0 1 --users 1000 --delta 1e-6"),
+    (
+        "compare",
+        "compare --randomizer krr --k 4 --epsilon0 1 --users 1000 --rounds 4 --delta 1e-6",
+    ),
+    (
+        "calibrate",
+        "calibrate --users 1000 --target-epsilon 0.5 --delta 1e-6 --solve epsilon0",
+    ),
+    (
+        "calibrate",
+        "calibrate --epsilon0 1 --target-epsilon 0.5 --delta 1e-6 --solve users",
+    ),
+    (
+        "calibrate",
+        "calibrate --epsilon0 1 --users 1000 --target-epsilon 1 --delta 1e-6 --solve rounds",
+    ),
+    (
+        "calibrate",
+        "calibrate --epsilon0 1 --users 1000 --target-epsilon 1 --delta 1e-6 --solve check-in",
+    ),
+    (
+        "calibrate",
+        "calibrate --randomizer some-ldp --users 99 --target-epsilon 1 --delta 1e-6 --solve epsilon0",
+    ),
+    (
+        "curve",
+        "curve --epsilon0 1 --users 1000 --delta 1e-6 --over rounds --from 1 --to 9 --points 2",
+    ),
+    (
+        "curve",
+        "curve --epsilon0 1 --users 1000 --epsilon 0.1 --over check-in --from 0.1 --to 1 --points 2",
+    ),
+    (
+        "curve",
+        "curve --epsilon0 1 --delta 1e-6 --over users --from 100 --to 900 --points 2",
+    ),
+    (
+        "curve",
+        "curve --epsilon0 1 --users 1000 --over delta --from 1e-6 --to 1e-5 --points 2 --bounds all",
+    ),
+    (
+        "curve",
+        "curve --epsilon0 1 --users 1000 --over epsilon --from 0.1 --to 0.2 --points 2",
+    ),
+    (
+        "curve",
+        "curve --epsilon0 1 --users 1000 --over order --from 2 --to 9 --points 2",
+    ),
+    (
+        "simulate",
+        "simulate histogram --input simulate.in/people.csv --column city --epsilon0 1 --seed 1",
+    ),
+    (
+        "simulate",
+        "simulate mean --input simulate.in/people.csv --column age --range 0..120 --epsilon0 1 --truth",
+    ),
+    (
+        "simulate",
+        "simulate quantiles --input simulate.in/people.csv --column age --range 0..120 --epsilon0 4 --seed 1",
+    ),
+    (
+        "simulate",
+        "simulate heavy-hitters --input simulate.in/people.csv --column city --epsilon0 4 --users 1e5 \
+         --seed 1",
+    ),
+    (
+        "audit",
+        "audit --randomizer rr --epsilon0 1 --users 10 --trials 1000 --seed 1",
+    ),
+    (
+        "audit",
+        "audit --randomizer rr --epsilon0 1 --users 10 --trials 1000 --break no-shuffle",
+    ),
+    ("train", "train --demo --rounds 1 --sample 40 --seed 1"),
+    (
+        "train",
+        "train --demo --rounds 1 --sample 40 --algorithm none",
+    ),
+    (
+        "train",
+        "train --demo --rounds 1 --algorithm central --seed 1",
+    ),
+    ("error", "epsilon --epsilon0 1 --users 1000 --delta 2"),
+    ("error", "epsilon --epsilon0 1 --users 1000"),
+    (
+        "error",
+        "simulate mean --input no.csv --column age --range 0..120 --epsilon0 1",
+    ),
+];
+
+fn shuffledp(words: &str, more: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_shuffledp"))
+        .args(words.split_whitespace())
+        .args(more)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands"))
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The two schemas, which refer to each other by the names of their files.
+struct Schemas {
+    answer: Value,
+    round: Value,
+}
+
+impl Schemas {
+    fn read() -> Self {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../accounting/schema");
+        let read = |name: &str| {
+            let text = std::fs::read_to_string(format!("{folder}/{name}.schema.json")).unwrap();
+            serde_json::from_str(&text).unwrap()
+        };
+        Self {
+            answer: read("answer"),
+            round: read("round"),
+        }
+    }
+
+    /// What is wrong with an answer, by a definition of the schema of answers.
+    fn wrong(&self, definition: &str, value: &Value) -> Option<String> {
+        let schema = &self.answer["$defs"][definition];
+        assert!(schema.is_object(), "no definition {definition}");
+        self.check(schema, value, definition).err()
+    }
+
+    /// Draft 2020-12, the keywords that the two schemas use; any other is refused.
+    fn check(&self, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
+        let schema = match schema {
+            Value::Bool(true) => return Ok(()),
+            Value::Bool(false) => return Err(format!("{at} may not be there")),
+            Value::Object(schema) => schema,
+            other => panic!("{other} is not a schema"),
+        };
+        let number = value.as_f64();
+        let fail = |what: String| Err(format!("{at}: {value} {what}"));
+        for (keyword, rule) in schema {
+            match keyword.as_str() {
+                "$schema" | "$defs" | "title" | "description" | "default" => {}
+                "properties" | "additionalProperties" | "then" => {}
+                "$ref" => self.check(self.resolve(rule.as_str().unwrap()), value, at)?,
+                "type" => {
+                    let types = rule
+                        .as_array()
+                        .cloned()
+                        .unwrap_or_else(|| vec![rule.clone()]);
+                    if !types.iter().any(|name| is(name.as_str().unwrap(), value)) {
+                        return fail(format!("is not {rule}"));
+                    }
+                }
+                "enum" if !rule.as_array().unwrap().contains(value) => {
+                    return fail(format!("is none of {rule}"));
+                }
+                "const" if rule != value => return fail(format!("is not {rule}")),
+                "enum" | "const" => {}
+                "required" => {
+                    for name in rule.as_array().unwrap() {
+                        if value.is_object() && value.get(name.as_str().unwrap()).is_none() {
+                            return fail(format!("lacks {name}"));
+                        }
+                    }
+                }
+                "items" => {
+                    for (place, item) in value.as_array().into_iter().flatten().enumerate() {
+                        self.check(rule, item, &format!("{at}[{place}]"))?;
+                    }
+                }
+                "minItems" | "maxItems" => {
+                    let (length, limit) = (value.as_array().map(Vec::len), rule.as_u64().unwrap());
+                    let inside = length.is_none_or(|length| match keyword.as_str() {
+                        "minItems" => length as u64 >= limit,
+                        _ => length as u64 <= limit,
+                    });
+                    if !inside {
+                        return fail(format!("has not {keyword} {rule}"));
+                    }
+                }
+                "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
+                    let limit = rule.as_f64().unwrap();
+                    let inside = number.is_none_or(|number| match keyword.as_str() {
+                        "minimum" => number >= limit,
+                        "maximum" => number <= limit,
+                        "exclusiveMinimum" => number > limit,
+                        "exclusiveMaximum" => number < limit,
+                        _ => number % limit == 0.0,
+                    });
+                    if !inside {
+                        return fail(format!("is not within {keyword} {rule}"));
+                    }
+                }
+                "allOf" => {
+                    for rule in rule.as_array().unwrap() {
+                        self.check(rule, value, at)?;
+                    }
+                }
+                "anyOf" | "oneOf" => {
+                    let tried = rule.as_array().unwrap().iter();
+                    let tried: Vec<_> = tried.map(|rule| self.check(rule, value, at)).collect();
+                    let fitting = tried.iter().filter(|result| result.is_ok()).count();
+                    if fitting == 0 || (keyword == "oneOf" && fitting > 1) {
+                        return fail(format!("has {fitting} of {keyword}: {tried:?}"));
+                    }
+                }
+                "if" => {
+                    if self.check(rule, value, at).is_ok() {
+                        self.check(&schema["then"], value, at)?;
+                    }
+                }
+                other => panic!("{at}: the keyword {other} is not checked"),
+            }
+        }
+        let none = Map::new();
+        let named = schema
+            .get("properties")
+            .map_or(&none, |all| all.as_object().unwrap());
+        for (name, field) in value.as_object().into_iter().flatten() {
+            let rest = schema.get("additionalProperties");
+            if let Some(rule) = named.get(name).or(rest) {
+                self.check(rule, field, &format!("{at}.{name}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn resolve(&self, name: &str) -> &Value {
+        match name.strip_prefix("#/$defs/") {
+            Some(definition) => &self.answer["$defs"][definition],
+            None => {
+                assert_eq!(name, "round.schema.json");
+                &self.round
+            }
+        }
+    }
+}
+
+fn is(name: &str, value: &Value) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "number" => value.is_number(),
+        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("{other} is not a type"),
+    }
+}
+
+#[test]
+fn every_answer_is_what_the_schema_says() {
+    let schemas = Schemas::read();
+    for (definition, line) in ANSWERS {
+        let answer: Value = serde_json::from_str(&shuffledp(line, &["--format", "json"])).unwrap();
+        assert_eq!(schemas.wrong(definition, &answer), None, "{line}");
+        let whole = schemas.check(&schemas.answer, &answer, "answer");
+        assert_eq!(whole, Ok(()), "{line}");
+        if *definition == "error" {
+            continue;
+        }
+        for field in ["version", "relation", "query"] {
+            let mut lacking = answer.clone();
+            lacking.as_object_mut().unwrap().remove(field).unwrap();
+            assert!(
+                schemas.wrong(definition, &lacking).is_some(),
+                "{line}: {field}"
+            );
+        }
+        let mut more = answer.clone();
+        more["surplus"] = json!(1);
+        assert!(schemas.wrong(definition, &more).is_some(), "{line}");
+        // With the value that was found, or the first of those that vary, a question is whole.
+        let open = match *definition {
+            "calibrate" => answer["solve"].as_str(),
+            "curve" => answer["over"].as_str(),
+            _ => None,
+        };
+        if let Some(name) = open.filter(|name| !["epsilon", "delta", "order"].contains(name)) {
+            let mut question = answer["query"].clone();
+            assert!(question.get(name).is_none(), "{line}");
+            let value = &answer[name];
+            question[name] = value.get(0).unwrap_or(value).clone();
+            assert_eq!(
+                schemas.check(&schemas.round, &question, "query"),
+                Ok(()),
+                "{line}"
+            );
+        }
+    }
+}
+
+/// A command that prints JSON and is not tried above would go unseen.
+#[test]
+fn every_command_that_prints_json_is_tried() {
+    let names = |words: &str| {
+        let help = shuffledp(words, &["--help"]);
+        let (_, list) = help.split_once("Commands:\n").unwrap();
+        let list = list.split("\n\n").next().unwrap();
+        let names = list.lines().filter(|line| !line.starts_with("    "));
+        let names = names.filter_map(|line| line.split_whitespace().next());
+        let names = names.filter(|name| *name != "help");
+        names
+            .map(|name| format!("{words} {name}").trim().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let mut commands = names("");
+    commands.extend(names("simulate"));
+    let mut printing = 0;
+    for command in commands {
+        if shuffledp(&command, &["--help"]).contains("--format") {
+            let tried = ANSWERS
+                .iter()
+                .any(|(name, line)| *name != "error" && line.starts_with(&format!("{command} ")));
+            assert!(tried, "{command}");
+            printing += 1;
+        }
+    }
+    assert_eq!(printing, 12);
+}
+
+#[test]
+fn names_are_those_of_the_library() {
+    let definitions = &Schemas::read().answer["$defs"];
+    let relations = [
+        Relation::Replace,
+        Relation::ReplaceByNothing,
+        Relation::AddOrRemove,
+    ];
+    assert_eq!(definitions["relation"]["enum"], json!(relations));
+    assert_eq!(
+        definitions["side"]["enum"],
+        json!([Side::Upper, Side::Lower])
+    );
+    let standings = [
+        Standing::Certified,
+        Standing::Proved,
+        Standing::Conjectured,
+        Standing::Asymptotic,
+        Standing::Refuted,
+    ];
+    assert_eq!(definitions["standing"]["enum"], json!(standings));
+}
+
+/// The check finds what it should: each of these is wrong in one place.
+#[test]
+fn wrong_answers_are_told_from_right_ones() {
+    let schemas = Schemas::read();
+    let line = "epsilon --epsilon0 1 --users 1000 --delta 1e-6";
+    let answer: Value = serde_json::from_str(&shuffledp(line, &["--format", "json"])).unwrap();
+    for (place, value) in [
+        ("/relation", json!("replaced")),
+        ("/relation", Value::Null),
+        ("/delta", json!("1e-6")),
+        ("/epsilon/upper", Value::Null),
+        ("/upper/standing", json!("sure")),
+        ("/query/users", json!(1)),
+        ("/query/randomizer", json!("kr")),
+        ("/query/epsilon0", json!("1")),
+        ("/numerics/kind", json!("guess")),
+    ] {
+        let mut wrong = answer.clone();
+        *wrong.pointer_mut(place).unwrap() = value;
+        assert!(schemas.wrong("epsilon", &wrong).is_some(), "{place}");
+    }
+}
