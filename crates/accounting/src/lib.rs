@@ -14,6 +14,13 @@
 //! # assert_eq!(answer.lower().to_string(), "0.0446535");
 //! # Ok::<(), shuffledp_accounting::Error>(())
 //! ```
+//!
+//! # Where the number is computed
+//!
+//! `account.rs` has the public functions. `laws.rs` finds the distributions that stand for the round, which
+//! are built in [`atoms`]. `one_round.rs` takes the best of their bounds, and **[`profile`] computes each**:
+//! ε(δ) of one distribution; read it next. Several rounds go through `many_rounds.rs`, which composes privacy
+//! loss distributions ([`pld`], [`compose`]).
 
 mod account;
 mod accountant;

@@ -30,7 +30,7 @@ impl Split {
     }
 }
 
-/// The law of the number of successes in n independent trials.
+/// The distribution of the number of successes in n independent trials.
 #[derive(Clone, Copy, Debug)]
 pub struct Binomial {
     n: f64,
@@ -38,9 +38,9 @@ pub struct Binomial {
     q: Split,
 }
 
-/// Standard deviation up to which the tail is summed term by term: at most some 16,000 terms.
+/// The largest standard deviation at which tails are summed term by term: at most some 16,000 terms.
 const SMALL_DEVIATION: f64 = 2000.0;
-/// Slope of ln P below which the tail is summed term by term at any n: it is over after some 4,000 terms.
+/// Below this slope of ln P the tail is summed term by term at any n: it ends after some 4,000 terms.
 const STEEP: f64 = -1e-2;
 
 impl Binomial {
@@ -57,7 +57,7 @@ impl Binomial {
         if !(0.0..=1.0).contains(&p) || n > crate::MAX_COUNT {
             return None;
         }
-        // 1 − p exactly: `low` is what the subtraction rounded away.
+        // 1 − p exactly: `low` is the rounding error of the subtraction.
         let q = 1.0 - p;
         let low = (1.0 - q) - p;
         Some(Self {
@@ -116,7 +116,7 @@ impl Binomial {
         if k > mean.high {
             self.ln_tail_above_mean(k)
         } else {
-            // At least about half of the mass: the complement is the small number, and it loses nothing.
+            // The tail has at least about half of the mass: subtract the other one, which is small.
             ln_1p(-exp(self.mirrored().ln_tail_above_mean(self.n - k + 1.0)))
         }
     }
@@ -176,7 +176,8 @@ impl Binomial {
     /// 1e-16.
     fn ln_tail_integral(self, k: f64, deviation: f64, slope: f64) -> f64 {
         let scale = self.ln_density(k);
-        // From Gaussian at the mean to exponential far out: a panel is four lengths of the faster of the two.
+        // The tail is Gaussian near the mean and exponential far out. A panel is four times the length over
+        // which the faster of the two falls by a factor e.
         let length = deviation / (1.0 - 0.5 * slope.min(0.0) * deviation);
         let half_width = 2.0 * length;
         let mut integral = 0.0;

@@ -10,8 +10,8 @@ use crate::log_space::ln_add_exp;
 use crate::multinomial;
 use crate::search::first_integer;
 
-/// Estimate of the width of a window around m·π that leaves out e^{−budget}. An exact window costs a few
-/// tails.
+/// Estimates the width of a window around m·π outside which the probability is e^{−budget}. An exact window
+/// would cost a few evaluations of binomial tails.
 pub(crate) fn rough_width(count: f64, weight: f64, budget: f64) -> f64 {
     let spread = (2.0 * budget * count * weight * (1.0 - weight)).sqrt();
     (2.0 * spread + 1.0).min(count + 1.0)
@@ -25,7 +25,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// How many counts.
+    /// The number of counts.
     pub(crate) fn size(&self) -> f64 {
         (self.last - self.first + 1) as f64
     }
@@ -117,8 +117,8 @@ fn descend<S: Copy>(
     }
 }
 
-/// ln of the probability of the outer counts followed by the inner ones, and Σ|k − mπ|: what a relative error
-/// of the weights is multiplied by ([`crate::multinomial`]).
+/// ln of the probability of the outer counts followed by the inner ones, and Σ|k − mπ|, by which a relative
+/// error of the weights is multiplied ([`crate::multinomial`]).
 pub(crate) fn ln_probability(
     outer: &[f64],
     inner: [f64; 2],

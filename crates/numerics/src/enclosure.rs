@@ -1,4 +1,4 @@
-//! Enclosures: two numbers with the truth between them, kept as natural logarithms.
+//! Enclosures: a lower and an upper bound of a number, kept as natural logarithms.
 //!
 //! Every certified computation of this crate returns an [`LnEnclosure`]. Rounding, truncation and
 //! discretization errors widen it, so that a failure shows as a wide enclosure and never as a wrong one.
@@ -9,9 +9,9 @@ use crate::special;
 /// Natural logarithms that enclose a non-negative number; −∞ stands for zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LnEnclosure {
-    /// At or below the truth.
+    /// At most the true value.
     pub lower: f64,
-    /// At or above the truth.
+    /// At least the true value.
     pub upper: f64,
 }
 
@@ -36,8 +36,7 @@ impl LnEnclosure {
         }
     }
 
-    /// Encloses e^`scale` · [`low`, `high`], rounding outward. An end that is NaN becomes an end that says
-    /// nothing.
+    /// Encloses e^`scale` · [`low`, `high`], rounding outward. An end that is NaN becomes infinite.
     pub(crate) fn scaled(scale: f64, low: f64, high: f64) -> Self {
         let side = |value: f64, direction: f64, unknown: f64| {
             if value > 0.0 {
@@ -69,8 +68,8 @@ impl LnEnclosure {
     }
 }
 
-/// Which ends of an enclosure the caller will use. For a law of many atoms each end costs as much as the
-/// other.
+/// Which ends of an enclosure the caller will use. For distributions of many atoms each end is a computation
+/// of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Both.
@@ -89,7 +88,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// The enclosure that knows this end alone.
+    /// The enclosure with this end alone; the other becomes infinite.
     pub(crate) fn only(self, enclosure: LnEnclosure) -> LnEnclosure {
         match self {
             Self::Lower => LnEnclosure {
@@ -103,7 +102,7 @@ impl End {
         }
     }
 
-    /// The direction that is safe to round in: 1 for an upper end, −1 for a lower one.
+    /// The safe direction of rounding: 1 for an upper end, −1 for a lower one.
     pub(crate) fn outward(self) -> f64 {
         match self {
             Self::Lower => -1.0,

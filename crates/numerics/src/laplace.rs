@@ -1,13 +1,16 @@
 //! E f(S) as a Laplace integral, summed by the trapezoidal rule with every error bounded.
 //!
 //! S is given by its cumulant function K(z) = ln E e^{zS}, which is cheap on vertical lines even when S is a
-//! sum of 10¹² terms. The functions f:
+//! sum of 10¹² terms. The functions f ([`Kernel`]), with their transforms f̂(z) = ∫ f(x) e^{−zx} dx, Re z >
+//! 0:
 //!
-//! | [`Kernel`] | f(x) | f̂(z) = ∫ f(x) e^{−zx} dx, Re z > 0 | smoothing factor | correction κ |
-//! |---|---|---|---|---|
-//! | `Ramp` | (x)₊ | 1/z² | e^{τ²z²/2} | τ² |
-//! | `Lattice` | (1 − e^{−x})₊, x on a lattice hℤ + η | h e^{−zη} (1 − e^{−η} + e^{−zh}(e^{−η} − e^{−h})) / ((1 − e^{−zh})(1 − e^{−(z+1)h})) | none | 0 |
-//! | `LatticeRamp` | (x)₊, x on a lattice hℤ + η | h e^{−zη} (η + e^{−zh}(h − η)) / (1 − e^{−zh})² | none | 0 |
+//! ```text
+//! Ramp          f(x) = (x)₊,  f̂(z) = 1/z²;   smoothing factor e^{τ²z²/2}, correction κ = τ²
+//! Lattice       f(x) = (1 − e^{−x})₊, x on a lattice hℤ + η;   no smoothing, κ = 0
+//!               f̂(z) = h e^{−zη} (1 − e^{−η} + e^{−zh}(e^{−η} − e^{−h})) / ((1 − e^{−zh})(1 − e^{−(z+1)h}))
+//! LatticeRamp   f(x) = (x)₊, x on a lattice hℤ + η;   no smoothing, κ = 0
+//!               f̂(z) = h e^{−zη} (η + e^{−zh}(h − η)) / (1 − e^{−zh})²
+//! ```
 //!
 //! # Formula
 //!
@@ -34,9 +37,9 @@
 //!
 //! # Standing and cost
 //!
-//! Certified. Some tens to some thousands of nodes: the number grows with how much of a lattice the law is,
-//! not with the number of terms. Inverting transforms by a Poisson-bounded trapezoidal rule is Abate and
-//! Whitt's method (1992); the one-sided smoothing is ours.
+//! Certified. Some tens to some thousands of nodes: more for distributions close to a lattice, but not more
+//! for more terms. Inverting transforms by a Poisson-bounded trapezoidal rule is Abate and Whitt's method
+//! (1992); the one-sided smoothing is ours.
 
 use crate::enclosure::LnEnclosure;
 use crate::rounding::ROUNDING;
@@ -44,15 +47,16 @@ use crate::special::{exp, expm1, ln, ln_1p, sin_cos};
 use num_complex::Complex;
 use std::f64::consts::PI;
 
-/// Aliases, truncation and skipped blocks may each add this part of the width asked for.
+/// Aliases, truncation and skipped blocks may each add this fraction of the requested width. Small, so that
+/// the smoothing decides about the width; halving it costs few nodes.
 const MINOR_SHARE: f64 = 1e-2;
-/// Blocks of at most this many nodes are evaluated rather than split.
+/// Blocks of at most this many nodes are evaluated instead of split: bounding a block costs about as much.
 const LEAF: f64 = 8.0;
-/// Most nodes off a lattice. Where more are needed the smoothing is made coarser: the enclosure becomes wider
-/// and stays valid.
+/// Limits the nodes off a lattice, and so the time. Where more are needed the smoothing is made coarser: the
+/// enclosure becomes wider and stays valid.
 const MOST_NODES: f64 = 131_072.0;
-/// Most nodes on a lattice that are evaluated. Where more are needed the enclosure says nothing, and the
-/// caller has Chernoff's bound.
+/// Limits the nodes evaluated on a lattice, and so the time. Where more are needed the integral gives no
+/// enclosure, and the caller uses Chernoff's bound.
 const MOST_EVALUATED: f64 = 4_000_000.0;
 
 /// The function whose expectation is wanted.
@@ -78,7 +82,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The step of the lattice, for the functions that live on one.
+    /// The step of the lattice, for the functions on a lattice.
     fn lattice_step(self) -> Option<f64> {
         match self {
             Self::Ramp => None,
@@ -140,8 +144,8 @@ impl Kernel {
         }
     }
 
-    /// −d ln f̂/dc and its derivative, those of 1/(c(c+1)) on a lattice: the saddle point is where K′ equals
-    /// the first.
+    /// −d ln f̂/dc and its derivative (on a lattice those of 1/(c(c+1)), which are close): the saddle point
+    /// is where K′ equals the first.
     pub fn pull(self, c: f64) -> (f64, f64) {
         let d = match self {
             Self::Ramp | Self::LatticeRamp { .. } => c,
@@ -169,7 +173,7 @@ fn one_minus_exp(x: f64, y: f64) -> Complex<f64> {
     )
 }
 
-/// Where and how the cumulant function crosses the real axis.
+/// The cumulant function at the point c where the line of integration crosses the real axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Saddle {
     /// c > 0.
@@ -198,9 +202,9 @@ impl Saddle {
 /// e^{K(c+iθ) − K(c)} at one node.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// Re K(c+iθ) − K(c), with K(c) as [`Saddle::cumulant`] has it.
+    /// Re K(c+iθ) − K(c), K(c) as in [`Saddle::cumulant`].
     pub ln_modulus: f64,
-    /// Im K(c+iθ); `None` if the modulus is below what was asked for.
+    /// Im K(c+iθ); `None` if the modulus is below the requested least one.
     pub phase: Option<f64>,
     /// Bound on the error of K in the plane.
     pub error: f64,
@@ -220,7 +224,7 @@ pub trait Line {
     /// An upper bound on the total mass e^{K(0)}.
     fn mass(&self) -> f64;
 
-    /// How many nodes are worth evaluating.
+    /// The largest number of nodes to evaluate: limits the time.
     fn most_nodes(&self) -> f64 {
         f64::INFINITY
     }
@@ -236,7 +240,7 @@ struct Tally {
     upper: f64,
     lower: f64,
     error: f64,
-    /// Number and total size of what was added, for the rounding of the sums themselves.
+    /// The number and the total size of the terms, for the rounding error of the sums.
     nodes: f64,
     absolute: f64,
 }
@@ -269,7 +273,7 @@ struct Integral<'a, L> {
     kernel: Kernel,
     /// The value in units of e^{K(c)}, about.
     estimate: f64,
-    /// How much aliases, truncation and skipped blocks may each add.
+    /// The error that aliases, truncation and skipped blocks may each add.
     minor: f64,
     /// Points b > c with K(b), for Chernoff's bound on the aliases.
     beyond: Vec<(f64, f64)>,
@@ -321,7 +325,7 @@ impl<'a, L: Line> Integral<'a, L> {
         );
         let lower = weight * (tally.lower - tally.error) * (1.0 - ROUNDING) - aliases;
         let scale = self.saddle.cumulant + 0.5 * rule.tau_squared * c * c;
-        // The value is positive. If no positive double is left, something has underflowed.
+        // The value is positive. If no positive double is left, a term has underflowed.
         if upper.is_normal() && upper > 0.0 {
             LnEnclosure::scaled(scale, lower, upper)
         } else {
@@ -346,8 +350,8 @@ impl<'a, L: Line> Integral<'a, L> {
                 (tau_squared, step, (reach / step).ceil())
             }
             Some(step) => {
-                // An even number of lattice points, so that the rule sees whole periods; and one that a fast
-                // Fourier transform likes.
+                // An even number of lattice points, so that the rule covers whole periods; and one for which
+                // the fast Fourier transform is fast.
                 let half = smooth((0.5 * self.period(0.0) / step).ceil().max(1.0));
                 (0.0, PI / (half * step), half)
             }
@@ -395,7 +399,7 @@ impl<'a, L: Line> Integral<'a, L> {
         tally.error += size * weight * 2.0 * wrong;
     }
 
-    /// Nodes `first` to `last`, skipping what is certainly negligible.
+    /// Adds the nodes `first` to `last`, skipping blocks that are certainly negligible.
     fn add_block(&self, rule: &Rule, first: f64, last: f64, tally: &mut Tally) {
         if first > last || tally.error == f64::INFINITY {
             return;
@@ -446,7 +450,7 @@ impl<'a, L: Line> Integral<'a, L> {
         }
     }
 
-    /// A period at which the aliases are below their share of the value, by the estimates at hand.
+    /// A period at which the aliases are estimated to be below their share of the value.
     fn period(&self, tau_squared: f64) -> f64 {
         let deviation = (self.saddle.variance + self.kernel.pull(self.saddle.c).1).sqrt();
         let mut period = 4.0 * deviation;

@@ -1,19 +1,24 @@
-//! Numbers that can be trusted. Nothing in here knows about privacy.
+//! Numerics with bounded errors, independent of privacy.
 //!
-//! | module | what it gives |
+//! The certified functions return an enclosure: a lower and an upper bound of the true value that include
+//! every truncation, discretization and rounding error.
+//!
+//! | module | contents |
 //! |---|---|
 //! | [`special`] | elementary and special functions |
 //! | [`rounding`] | directed rounding: `exp_up`, `ln_down`, ...; bounds on rounding errors |
-//! | [`enclosure`] | two logarithms with the truth between them |
+//! | [`enclosure`] | lower and upper bounds, as logarithms |
 //! | [`log_space`] | sums of numbers known by their logarithms |
 //! | [`stirling`] | ln n! without cancellation: Stirling remainder and deviance |
 //! | [`binomial`] | binomial probabilities and tails, n up to 2⁵³, down to 1e-300 and below |
 //! | [`multinomial`] | multinomial probabilities |
-//! | [`search`] | bisection, golden section and root finding; the result says which end is safe |
+//! | [`search`] | bisection, golden section and root finding; the result states which end is safe |
 //! | [`laplace`] | E f(S) from the cumulant function of S, as a certified enclosure |
-//! | [`lattice`] | sums of many independent lattice variables, at any number |
+//! | [`lattice`] | sums of any number of independent lattice variables |
 //! | [`likelihood_ratio`] | the likelihood ratios of a pair of sums, counted into cells |
-//! | [`positive_part`] | E(X₁ + … + Xₘ + s)₊ for independent, identically distributed X: certified, at any m |
+//! | [`positive_part`] | E(X₁ + … + Xₘ + s)₊ for independent, identically distributed X, for any m |
+//!
+//! The accountant's upper bounds of one round come from [`positive_part`]: read its first lines next.
 
 pub mod binomial;
 mod compensated;
@@ -32,5 +37,5 @@ pub mod search;
 pub mod special;
 pub mod stirling;
 
-/// The largest count the library works with: every integer up to here is a double.
+/// The largest count that the library accepts: every integer up to 2⁵³ is exactly a double.
 pub const MAX_COUNT: u64 = 1 << 53;

@@ -30,16 +30,16 @@ use crate::special::{exp, expm1, ln};
 pub struct Atom {
     /// Its probability, to a relative error of 8 ε (ε = 2⁻⁵²).
     pub weight: f64,
-    /// P, to the same.
+    /// P, to the same relative error.
     pub numerator: f64,
-    /// Q, to the same.
+    /// Q, to the same relative error.
     pub denominator: f64,
-    /// P − Q, to the same where that is possible: subtracting loses it where P and Q are close.
+    /// P − Q, to the same relative error where possible: subtraction loses digits where P and Q are close.
     pub difference: f64,
 }
 
 impl Atom {
-    /// An atom whose P and Q can be subtracted.
+    /// An atom whose P and Q are not close, so that P − Q can be computed by subtraction.
     pub fn new(weight: f64, numerator: f64, denominator: f64) -> Self {
         Self {
             weight,
@@ -61,7 +61,7 @@ pub struct PairSum<'a> {
     pub shift: f64,
 }
 
-/// What [`PairSum::cells`] gives.
+/// The result of [`PairSum::cells`].
 #[derive(Clone, Debug)]
 pub struct Cells {
     /// (rise, fall) by cell.
@@ -70,19 +70,20 @@ pub struct Cells {
     pub below: f64,
     /// (1/n) E of B (Λ − α_N), and of B, where Λ ≥ α_N.
     pub above: (f64, f64),
-    /// Bound on what was left out of (1/n) E A.
+    /// Bound on the part of (1/n) E A that was left out.
     pub dropped: f64,
-    /// Bound on the relative error of everything else.
+    /// Bound on the relative error of all other numbers.
     pub relative_error: f64,
 }
 
 impl Cells {
-    /// Ratios are at least the true ones, and at most this much larger, relatively.
+    /// Ratios are at least the true ones, and at most this relative amount larger: half of it is added, and
+    /// the rounding errors of a ratio are below the other half.
     pub const SHIFT: f64 = 16.0 * ROUNDING;
 }
 
 impl PairSum<'_> {
-    /// About how many outcomes [`PairSum::cells`] would look at.
+    /// Estimates the number of outcomes that [`PairSum::cells`] would visit.
     pub fn outcomes(&self, ln_dropped: f64) -> f64 {
         let mut widths: Vec<f64> = self
             .present()
@@ -160,14 +161,14 @@ impl PairSum<'_> {
         });
         let terms = tally.terms;
         let mut cells = tally.cells;
-        // Plain sums of that many positive terms, and the handful of operations in each.
+        // The rounding error of plain sums of that many positive terms, plus that of the operations in each.
         cells.relative_error += 8.0 * ROUNDING + f64::EPSILON * terms;
         cells.dropped *= 1.0 + 1e-9;
         Some(cells)
     }
 }
 
-/// What the walk over counts has found so far.
+/// The sums accumulated by the walk over counts.
 struct Tally {
     inner: [Atom; 2],
     /// Weights of the outer atoms and the two inner ones, in this order.
@@ -182,15 +183,15 @@ struct Tally {
     width: f64,
     /// n.
     total: f64,
-    /// What may be dropped for each choice of outer counts.
+    /// The mass that may be dropped for each choice of outer counts.
     cutoff: f64,
     terms: f64,
     cells: Cells,
 }
 
 impl Tally {
-    /// The last two atoms share what is left: outwards from the most likely division, until the rest is
-    /// negligible.
+    /// The last two atoms share the draws that are left: sums outwards from the most likely division, until
+    /// the rest is negligible.
     fn share(&mut self, outer: &[f64], left: f64, (a, b): (f64, f64)) {
         let [first, second] = self.inner;
         let odds = first.weight / second.weight;
@@ -206,7 +207,7 @@ impl Tally {
                 b + k * first.denominator + (left - k) * second.denominator,
             )
         };
-        // A is at most this for any division of the rest, which bounds what is cut off below.
+        // A is at most this for any division of the rest: a bound on the part that is cut off below.
         let most = at(0.0).0.max(at(left).0);
         let cutoff = self.cutoff;
         let (mut up, mut down) = (mode, mode);

@@ -24,11 +24,11 @@ use crate::log_space::{ln_1p_exp, ln_sum_exp};
 use crate::special::{exp, exp_minus_1_minus_x, ln, ln_1p, ln_1p_minus_x};
 use crate::stirling::{ln_poisson, ln_poisson_at_mean};
 
-/// Terms below e^{−`DEPTH`} ≈ 1e-21 of the largest are left out.
+/// Terms below e^{−`DEPTH`} ≈ 1e-21 of the largest are left out: far below the rounding of the sum.
 const DEPTH: f64 = 48.0;
-/// A stride is chosen such that the trapezoidal rule is off by at most e^{−`ALIAS`} ≈ 6e-19, relatively.
+/// Strides are chosen so that the relative error of the trapezoidal rule is at most e^{−`ALIAS`} ≈ 6e-19.
 const ALIAS: f64 = 42.0;
-/// Windows of up to this many counts are summed in full where they end at a boundary: limits time.
+/// Limits the time: windows of up to this many counts are summed in full where they end at a boundary.
 const FULL: f64 = 20_000.0;
 
 impl PairSum<'_> {
@@ -151,7 +151,7 @@ impl Moment {
 
     /// With all counts chosen: the heaviest atom has the rest. `None` where neither measure has mass.
     fn outcome(&self, chosen: Chosen) -> Option<Outcome> {
-        // Its count is off its mean by what the others are, the other way.
+        // Its count differs from its mean by minus the sum of the differences of the others.
         let (gap, k) = (chosen.astray, chosen.left);
         let ln_weight = chosen.ln_weight + ln_poisson(k, k + gap, gap);
         let a = chosen.a + k * self.heaviest.numerator;
@@ -202,8 +202,8 @@ impl Moment {
         }
     }
 
-    /// A smooth function that is large wherever terms are: ln of probability times (1 + (A/n)^λ (B/n)^{1−λ});
-    /// the largest over the counts not yet chosen.
+    /// The maximum, over the counts not yet chosen, of a smooth function that is large wherever terms are: ln
+    /// of probability times (1 + (A/n)^λ (B/n)^{1−λ}).
     fn height(&self, chosen: Chosen, guess: &mut Vec<f64>) -> f64 {
         if chosen.level == self.atoms.len() {
             let Some(outcome) = self.outcome(chosen) else {
@@ -407,8 +407,8 @@ impl Moment {
 
     /// The variance of the Gaussian that terms look like along one count, near `at`.
     fn variance(&self, chosen: Chosen, at: f64) -> f64 {
-        // The factor for count k bends like a Gaussian of variance k; what is left for the others bends it as
-        // well, and so does the power of the ratio.
+        // Curvatures of the logarithm add up: that of the factor for count k is 1/k, as of a Gaussian of
+        // variance k; the draws left for the others and the power of the ratio contribute as well.
         let atom = &self.atoms[chosen.level];
         let rest = (chosen.left - at).max(0.5);
         // A, if the counts not yet chosen are as expected.
@@ -427,10 +427,10 @@ impl Moment {
         1.0 / (1.0 / at.max(0.5) + self.shares[chosen.level] / rest + power)
     }
 
-    /// A whole number of counts to go on by.
+    /// The stride of the trapezoidal rule, a whole number of counts.
     fn stride(&self, variance: f64) -> f64 {
-        // A Poisson law of this variance has |φ(2π/h)| = e^{−v(1 − cos 2π/h)}: what the rule with stride h is
-        // off by.
+        // The relative error of the rule with stride h is |φ(2π/h)|, which for a Poisson distribution of this
+        // variance is e^{−v(1 − cos 2π/h)}.
         let off = |h: f64| variance * (1.0 - (2.0 * std::f64::consts::PI / h).cos());
         let mut stride = (0.5 * variance.sqrt()).floor().max(1.0);
         while stride > 1.0 && off(stride) < ALIAS {

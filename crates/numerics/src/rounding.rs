@@ -1,4 +1,5 @@
-//! Directed rounding: the direction is in the name, so that soundness can be read off the verbs.
+//! Directed rounding. The direction is in the name of every function, so that a reader can check that errors
+//! fall on the safe side.
 //!
 //! +, −, ×, ÷ and √ are correctly rounded by IEEE 754, so one step outward encloses them. The functions of
 //! [`crate::special`] are assumed within [`special::ULPS`] units, so two steps enclose them.
@@ -7,12 +8,12 @@ use crate::special;
 
 /// Bound on the relative rounding error of a short expression: up to sixteen correctly rounded operations
 /// (ε/2 each), or four calls of [`crate::special`] ([`special::ULPS`]·ε each), or a mixture. ε = 2⁻⁵².
-/// Certified code adds it, times the size of what was computed, on the safe side; where the number of
-/// operations grows with the data, the code multiplies it by that number.
+/// Certified code adds it, times the size of the result, on the safe side; where the number of operations
+/// grows with the data, the code multiplies it by that number.
 pub const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
-/// The same for an expression whose operands already carry an error of [`ROUNDING`] each, such as the slope
-/// between two computed values.
+/// Bound on the relative error of a short expression whose operands already have an error of [`ROUNDING`]
+/// each, such as the slope between two computed values.
 pub const ROUNDING_TWICE: f64 = 2.0 * ROUNDING;
 
 /// The next double above x, twice.

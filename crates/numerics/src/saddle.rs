@@ -1,26 +1,26 @@
-//! The saddle point of a Laplace integral: the c > 0 where K(c) + ln f̂(c) is least.
+//! The saddle point of a Laplace integral: the c > 0 that minimizes K(c) + ln f̂(c).
 //!
-//! There the integrand e^{K(z)} f̂(z) is smallest on the real axis and falls fastest off it. Newton's method
-//! on the derivative K′(c) − pull(c) (see [`Kernel::pull`]), which rises, within a bracket that every step
-//! shrinks.
+//! There the integrand e^{K(z)} f̂(z) is smallest on the real axis and falls fastest away from it. It is
+//! found by Newton's method on the derivative K′(c) − pull(c) (see [`Kernel::pull`]), which increases, within
+//! a bracket that every step shrinks.
 //!
-//! Standing: none is needed. The integral has the same value along every line Re z = c > 0, so c decides
-//! about the number of nodes and never about the result.
+//! Standing: none is needed. The integral has the same value along every line Re z = c > 0, so c affects the
+//! number of nodes and never the result.
 
 use crate::laplace::Kernel;
 
-/// How to search. The sums that are searched differ in how far from a Gaussian they may be.
+/// The parameters of a search. They depend on how far from Gaussian the sum may be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SaddleSearch {
-    /// The search ends where Newton's step is at most this part of c.
+    /// The search ends when Newton's step is at most this fraction of c.
     pub(crate) tolerance: f64,
-    /// A step of Newton's method to less than this part of c is not taken: bisect instead.
+    /// A Newton step to less than this fraction of c is replaced by a bisection.
     pub(crate) shortest: f64,
-    /// Where no lower end of the bracket is known, the next point is this part of the upper end.
+    /// While the bracket has no lower end, the next point is this fraction of the upper end.
     pub(crate) cut: f64,
     /// The middle of the bracket.
     pub(crate) middle: fn(f64, f64) -> f64,
-    /// The search is given up outside this range.
+    /// Outside this range the search fails.
     pub(crate) range: (f64, f64),
 }
 
@@ -29,13 +29,14 @@ pub(crate) struct SaddleSearch {
 pub(crate) enum Found {
     /// At the saddle point, to within the tolerance.
     Saddle(f64),
-    /// Here, after too many steps.
+    /// At this point after [`MOST_STEPS`].
     Unfinished(f64),
     /// Outside the range where K can be evaluated.
     OutOfRange,
 }
 
-/// Most steps. Newton's method takes some five, bisection over the whole range of doubles some thousand.
+/// Limits the time of a search. Newton's method takes some five steps; bisection over the whole range of
+/// doubles would take about a thousand.
 const MOST_STEPS: usize = 200;
 
 impl SaddleSearch {

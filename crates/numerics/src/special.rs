@@ -1,12 +1,13 @@
 //! Elementary and special functions, all from one crate.
 //!
-//! Everything comes from `pxfm` (pure Rust, the same bits on every machine), and this is the only file that
-//! names it. The error analysis of this workspace assumes [`ULPS`] = 2 units in the last place of the
-//! functions that certified code calls; `tests/special.rs` measures their distance to correctly rounded
-//! functions, which is below one. Three functions are less accurate and say so: [`erf_inv`], [`erfc_inv`] and
-//! [`beta_share`]. No certified bound rests on them.
+//! All come from `pxfm` (pure Rust, the same bits on every machine); this is the only file that names it. The
+//! error analysis of this workspace assumes [`ULPS`] = 2 units in the last place of the functions that
+//! certified code calls; `tests/special.rs` measures their distance to correctly rounded functions, which is
+//! below one. Three functions are less accurate, as documented: [`erf_inv`], [`erfc_inv`] and [`beta_share`].
+//! No certified bound depends on them.
 
-/// Assumed relative error of a function of this file, in units of [`f64::EPSILON`], unless it says otherwise.
+/// Assumed relative error of the functions of this file, in units of [`f64::EPSILON`], unless documented
+/// otherwise: twice the largest error that the tests measure.
 pub const ULPS: f64 = 2.0;
 
 /// e^x.

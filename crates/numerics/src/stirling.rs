@@ -5,9 +5,9 @@
 //! D(x,m) = x ln(x/m) + m − x  ≥ 0
 //! ```
 //!
-//! A binomial probability is a difference of three numbers ln x! that at n = 1e12 agree to 13 digits; in S
-//! and D the agreement has been canceled by hand (Loader, *Fast and accurate computation of binomial
-//! probabilities*, 2000). S falls like 1/(12x), and D vanishes at x = m.
+//! The logarithm of a binomial probability is a difference of three numbers ln x! that at n = 1e12 agree to
+//! 13 digits. Written with S and D the common part cancels analytically (Loader, *Fast and accurate
+//! computation of binomial probabilities*, 2000). S falls like 1/(12x), and D is zero at x = m.
 
 use crate::special::{ln, ln_1p_minus_x, ln_gamma};
 use std::f64::consts::PI;
@@ -26,8 +26,7 @@ const STIRLING: [f64; 8] = [
 
 /// S(x) = ln x! − (x ln x − x + ½ ln 2πx), for x > 0.
 ///
-/// The series alternates, so it is cut with an error below its first omitted term: under 1e-17 from x = 16
-/// on.
+/// The series alternates, so the error of truncating it is below the first omitted term: 1e-17 for x ≥ 16.
 pub fn stirling_remainder(x: f64) -> f64 {
     if x >= 16.0 {
         let inverse = 1.0 / x;
@@ -44,12 +43,13 @@ pub fn stirling_remainder(x: f64) -> f64 {
 
 /// D(x, m) = x ln(x/m) + m − x for x, m > 0, given the difference m − x as `gap`.
 ///
-/// The difference is what matters: at n = 1e12 half a unit in the last place of m = n·p is 1e-4.
+/// The difference is passed in because it may be known more accurately than m: at n = 1e12 half a unit in the
+/// last place of m = n·p is 1e-4.
 pub fn deviance(x: f64, m: f64, gap: f64) -> f64 {
     if gap.abs() < 0.9 * x {
         -x * ln_1p_minus_x(gap / x)
     } else {
-        // Far apart: nothing cancels.
+        // x and m are far apart, so nothing cancels.
         x * ln(x / m) + gap
     }
 }

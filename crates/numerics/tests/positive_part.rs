@@ -235,8 +235,7 @@ fn many_atoms_are_enclosed_like_few() {
     }
 }
 
-/// What lies far beyond anything else enters by its mean alone: E(X − K)₊ of it may be anything, its place
-/// does not matter.
+/// Values far beyond all others enter by their mean alone: for a given mean their size does not matter.
 #[test]
 fn a_far_tail_is_clipped() {
     let base = many_atoms(5, false);
@@ -268,7 +267,7 @@ fn a_far_tail_is_clipped() {
         };
         sum.ln_positive_part(1e-6)
     };
-    // One jump is worth its size less what is lacking, and that is nothing beside 1e9: 1000 · 1e-12.
+    // One such term makes the sum its size minus the deficit, which is negligible beside 1e9: 1000 · 1e-12.
     let expected = 1e-9f64.ln();
     for place in [1e9, 1e30, 1e90] {
         let got = value(place);

@@ -2,7 +2,7 @@
 
 use shuffledp_numerics::likelihood_ratio::{Atom, PairSum};
 
-/// (E, P, Q) triples as atoms; the last one has what is left.
+/// (E, P, Q) triples as atoms; the last one has the remaining probability.
 fn atoms(entries: &[(f64, f64, f64)]) -> Vec<Atom> {
     entries
         .iter()

@@ -1,4 +1,4 @@
-//! The contract of the searches: the ends are what they are called, whatever the condition does.
+//! The contract of the searches: the condition has the value that the name of each end states.
 
 #![allow(clippy::unwrap_used)]
 

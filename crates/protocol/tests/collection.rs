@@ -9,8 +9,8 @@ use shuffledp_protocol::{
     of_all_users,
 };
 use shuffledp_randomizers::{
-    BestOracle, Duchi, Gaussian, HadamardResponse, Hierarchy, KaryResponse, Piecewise, Prefixes,
-    Randomizer, Simulated, UnaryEncoding,
+    Duchi, Gaussian, HadamardResponse, Hierarchy, KaryResponse, Piecewise, Prefixes, Randomizer,
+    Simulated, UnaryEncoding, categorical::best_oracle,
 };
 use std::borrow::Borrow;
 use std::io::Cursor;
@@ -246,7 +246,7 @@ fn quantiles_lie_in_their_intervals_as_often_as_they_say() {
 /// A histogram says the same, in memory and beyond it, on one core and on many.
 #[test]
 fn a_simulation_is_the_same_wherever_it_runs() {
-    let oracle = BestOracle::new(100, 1.0).unwrap();
+    let oracle = best_oracle::device(100, 1.0).unwrap();
     let shares = |memory: usize, threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)

@@ -1,28 +1,27 @@
 //! Devices by name: the randomizers of the catalog as code that runs.
 //!
-//! The accountant's catalog says what a randomizer is called, which parameters it has and what it costs; this
-//! list says how it is run. A randomizer of one's own is a file with a `device` function, and one line in
-//! [`DEVICES`].
+//! The accountant's catalog has each randomizer's name, parameters and mechanism; this list has the code that
+//! runs it. To add a randomizer, write a file with a `device` function and add one line to [`DEVICES`].
 //!
-//! Randomizers for the same kind of value share one type here ([`CategoryDevice`], [`NumberDevice`],
-//! [`VectorDevice`]), whichever they are: programs that take a name from a user need no list of types.
+//! All randomizers for the same kind of value have one type here ([`CategoryDevice`], [`NumberDevice`],
+//! [`VectorDevice`]), so programs that take a name from a user need no list of types.
 
+use crate::categorical::{hadamard, kary_response, local_hashing, subset, unary};
 use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::estimate::{Counts, Estimate, Sum};
 use crate::randomizer::Randomizer;
-use crate::vector::{VectorEstimate, VectorSum};
-use crate::{
-    discrete_gaussian, discrete_laplace, duchi, gaussian, gaussian_vector, hadamard, hybrid,
-    kary_response, laplace_vector, local_hashing, piecewise, priv_unit, r_1, r_2, r_inf,
-    square_wave, subset, unary,
+use crate::scalar::{
+    self, discrete_gaussian, discrete_laplace, duchi, hybrid, piecewise, square_wave,
 };
+use crate::vector::one_bit::{r_1, r_2, r_inf};
+use crate::vector::{self, VectorEstimate, VectorSum, priv_unit};
 use shuffledp_accounting::{Domain, Mechanism, RandomizerSpec, names};
 
-/// Makes a device from its description; vectors have norm at most the radius.
+/// Makes a device from its description and, for vectors, the largest norm (the radius).
 type Maker = fn(&RandomizerSpec, f64) -> Result<Device, Error>;
 
-/// The randomizers that can be run, by their names in the catalog.
+/// The randomizers that can run, by their names in the catalog.
 const DEVICES: &[(&str, Maker)] = &[
     ("krr", kary_response::device),
     ("rr", kary_response::device),
@@ -45,7 +44,7 @@ const DEVICES: &[(&str, Maker)] = &[
     ("priv-unit", priv_unit::device),
 ];
 
-/// Coordinates of a vector, where nobody says.
+/// The number of coordinates of a vector when a description has none: small, for examples and audits.
 pub const DIMENSION: u64 = 8;
 
 /// A randomizer of one of k values.
@@ -55,7 +54,7 @@ pub type NumberDevice = Dynamic<f64, Sum, Estimate>;
 /// A randomizer of a vector whose norm is bounded.
 pub type VectorDevice = Dynamic<[f32], VectorSum, VectorEstimate>;
 
-/// A randomizer by name, by the kind of value that it is for.
+/// A randomizer made from its name, by the kind of value it takes.
 ///
 /// ```
 /// use shuffledp_accounting::RandomizerSpec;
@@ -65,7 +64,7 @@ pub type VectorDevice = Dynamic<[f32], VectorSum, VectorEstimate>;
 /// let Device::Category(device) = Device::new(&spec, 1.0)? else { panic!() };
 /// let mut report = vec![0; device.report_length()];
 /// device.randomize(&7, &mut Secure::new()?, &mut report)?;
-/// // What is run is what is priced.
+/// // The mechanism that runs is the one that bounds are computed for.
 /// assert_eq!(*device.mechanism(), spec.mechanism()?);
 /// # Ok::<(), shuffledp_randomizers::Error>(())
 /// ```
@@ -81,9 +80,9 @@ pub enum Device {
 }
 
 impl Device {
-    /// The device of a description; vectors have norm at most `radius`, everything else has no radius.
+    /// The device of a description. Vectors have norm at most `radius`; other kinds of value ignore it.
     pub fn new(spec: &RandomizerSpec, radius: f64) -> Result<Self, Error> {
-        // Parameters that are missing or too many are refused in one place.
+        // Missing and superfluous parameters are refused in one place.
         spec.mechanism()?;
         match DEVICES.iter().find(|(name, _)| *name == spec.name()) {
             Some((_, maker)) => maker(spec, radius),
@@ -94,7 +93,7 @@ impl Device {
         }
     }
 
-    /// Whether a randomizer of the catalog can be run.
+    /// Whether a randomizer of the catalog can run.
     ///
     /// ```
     /// assert!(shuffledp_randomizers::Device::exists("krr"));
@@ -104,7 +103,7 @@ impl Device {
         DEVICES.iter().any(|(known, _)| *known == name)
     }
 
-    /// What the accountant prices.
+    /// The mechanism that the accountant computes bounds for.
     pub fn mechanism(&self) -> &Mechanism {
         match self {
             Self::Category(device) => device.mechanism(),
@@ -113,7 +112,7 @@ impl Device {
         }
     }
 
-    /// Bytes of a report.
+    /// The length of a report in bytes.
     pub fn report_length(&self) -> usize {
         match self {
             Self::Category(device) => device.report_length(),
@@ -126,14 +125,14 @@ impl Device {
 fn laplace(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
     match spec.domain.unwrap_or_default() {
         Domain::Interval => discrete_laplace::fine_device(spec),
-        Domain::Ball => laplace_vector::device(spec, radius),
+        Domain::Ball => vector::laplace::device(spec, radius),
     }
 }
 
 fn gaussian(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error> {
     match spec.domain.unwrap_or_default() {
-        Domain::Interval => gaussian::device(spec),
-        Domain::Ball => gaussian_vector::device(spec, radius),
+        Domain::Interval => scalar::gaussian::device(spec),
+        Domain::Ball => vector::gaussian::device(spec, radius),
     }
 }
 
@@ -167,7 +166,7 @@ mod tests {
         }
     }
 
-    /// A device is for the values that the catalog says, and runs what the catalog prices.
+    /// A device takes the kind of value that the catalog states, and runs the mechanism of its name.
     #[test]
     fn every_device_is_the_randomizer_of_its_name() {
         for (name, _) in DEVICES {
@@ -187,7 +186,8 @@ mod tests {
                     other => panic!("{name}: {other}"),
                 };
                 assert_eq!(input(&device), expected, "{name}");
-                // What runs is what is priced by name; on a grid a little more private, never less.
+                // The device runs the mechanism of its name; on a grid it is a little more private, never
+                // less.
                 let (run, priced) = (device.mechanism(), spec.mechanism().unwrap());
                 match (run.local(), priced.local()) {
                     (Local::Pure(run), Local::Pure(priced)) => {

@@ -1,8 +1,12 @@
-//! What randomizers are for: checked once, in the same words.
+//! Domains of parameters and values, each checked in one place with one message.
 
 use crate::error::Error;
 
-/// ε₀ large enough for 64 bits of probability to carry it among 2³² values, and not above `most`.
+/// The largest ε₀ of devices that have no smaller limit of their own: that of the accountant.
+pub(crate) const LARGEST_EPSILON0: f64 = 100.0;
+
+/// Accepts ε₀ from 1e-6 to `most`. At 1e-6 the probabilities of 2³² values differ by 2⁻⁵², which integers
+/// over 2⁶⁴ still represent.
 pub(crate) fn epsilon0(value: f64, most: f64) -> Result<(), Error> {
     if (1e-6..=most).contains(&value) {
         return Ok(());
@@ -14,7 +18,7 @@ pub(crate) fn epsilon0(value: f64, most: f64) -> Result<(), Error> {
     })
 }
 
-/// Numbers of categories that are counted one by one.
+/// Accepts 2 to 2³² categories: more could not be counted one by one in memory.
 pub(crate) fn categories(value: u64) -> Result<(), Error> {
     if (2..=1 << 32).contains(&value) {
         return Ok(());
@@ -26,7 +30,7 @@ pub(crate) fn categories(value: u64) -> Result<(), Error> {
     })
 }
 
-/// A category that there is.
+/// Accepts a category below the number of categories.
 pub(crate) fn category(value: u64, categories: u64) -> Result<(), Error> {
     if value < categories {
         return Ok(());
@@ -37,7 +41,7 @@ pub(crate) fn category(value: u64, categories: u64) -> Result<(), Error> {
     })
 }
 
-/// A number in [0, 1]; NaN is none.
+/// Accepts a number in [0, 1]; NaN is refused.
 pub(crate) fn unit(value: f64) -> Result<(), Error> {
     if (0.0..=1.0).contains(&value) {
         return Ok(());

@@ -1,17 +1,17 @@
-//! A randomizer behind a pointer: its type is known only when the program runs.
+//! A randomizer whose type is known only at run time.
 //!
-//! [`Randomizer`] draws from any source of randomness and therefore cannot stand behind a pointer itself.
-//! There are two sources ([`Source`]); with the source as a value it can. Both are drawn from by code
-//! compiled for them: only the call itself is indirect.
+//! [`Randomizer`] has methods that are generic over the source of randomness, so it has no trait objects.
+//! There are two sources; a trait that takes the source as a value ([`Source`]) does have them. The code is
+//! still compiled for each source: only the call itself is indirect.
 
 use crate::error::Error;
-use crate::random::{Random, Source};
 use crate::randomizer::Randomizer;
+use crate::sample::random::{Random, Source};
 use shuffledp_accounting::Mechanism;
 use std::fmt;
 use std::sync::Arc;
 
-/// A randomizer whose type is known only when the program runs.
+/// A randomizer whose type is known only at run time.
 pub struct Dynamic<V: ?Sized, T, E>(Arc<dyn Erased<V, T, E>>);
 
 impl<V: ?Sized, T, E> Dynamic<V, T, E> {
@@ -34,8 +34,7 @@ impl<V: ?Sized, T, E> fmt::Debug for Dynamic<V, T, E> {
     }
 }
 
-/// [`Randomizer`] with the source of randomness as a value, so that it can stand behind a pointer. Both kinds
-/// of randomness are drawn from by code compiled for them: only the call itself is indirect.
+/// [`Randomizer`] with the source of randomness as a value instead of a type parameter.
 trait Erased<V: ?Sized, T, E>: Send + Sync {
     fn mechanism(&self) -> &Mechanism;
     fn report_length(&self) -> usize;

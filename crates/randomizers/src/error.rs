@@ -1,31 +1,31 @@
-//! Everything that can be wrong with a value, a report or a randomizer.
+//! The errors of values, reports and randomizers.
 
-/// Why something was refused.
+/// Why a value, a report or a parameter was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A value that the randomizer is not for.
+    /// A value outside the randomizer's domain.
     #[error("value {value} is outside {allowed}")]
     Value {
         /// The value.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
-    /// A report that no device sends.
+    /// A report that no device of this randomizer sends.
     #[error("report is malformed: {why}")]
     Report {
-        /// What is wrong with it.
+        /// The defect.
         why: String,
     },
-    /// A parameter of a randomizer.
+    /// A parameter outside its domain.
     #[error("{parameter} {value} is outside {allowed}")]
     Parameter {
         /// Which parameter.
         parameter: &'static str,
         /// Its value.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// A randomizer of the catalog that has no device.
@@ -33,13 +33,13 @@ pub enum Error {
     NotRun {
         /// Its name.
         randomizer: &'static str,
-        /// The names of those that can be run, in a sentence.
+        /// The names of the randomizers that can run, as part of a sentence.
         known: String,
     },
     /// The accountant refused the mechanism.
     #[error(transparent)]
     Accounting(#[from] shuffledp_accounting::Error),
-    /// The operating system gave no randomness.
+    /// The operating system's random number generator failed.
     #[error("the operating system gave no randomness: {0}")]
     NoRandomness(String),
 }

@@ -1,21 +1,21 @@
-//! Estimates with their variances, and what a batch is added up into.
+//! Estimates with their variances, and the counts and sums that they are made from.
 
 /// An unbiased estimate and its variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Estimate {
-    /// The estimate; it may lie outside the range of what is estimated.
+    /// The estimate. It may lie outside the range of the estimated quantity.
     pub value: f64,
-    /// Its variance, with what is estimated put where the formula needs the truth, but never as if a rare
-    /// thing could not happen ([`towards_the_middle`]).
+    /// Its variance. The formula needs the true value; the estimate takes its place, moved away from the ends
+    /// so that rare categories have a positive variance ([`towards_the_middle`]).
     pub variance: f64,
-    /// How that variance changes with what is estimated: an interval asks which truths could have given the
-    /// estimate, each with a variance of its own.
+    /// The derivative of that variance in the true value: a confidence interval tries true values, each with
+    /// its own variance.
     pub slope: f64,
 }
 
 impl Estimate {
-    /// With a variance that does not depend on what is estimated.
+    /// An estimate whose variance does not depend on the true value.
     pub fn new(value: f64, variance: f64) -> Self {
         Self {
             value,
@@ -30,7 +30,7 @@ impl Estimate {
     }
 }
 
-/// How many reports support each category.
+/// The number of reports that support each category.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     pub(crate) reports: u64,
@@ -50,7 +50,7 @@ impl Counts {
         self.reports
     }
 
-    /// Another batch of the same randomizer.
+    /// Adds another batch of the same randomizer.
     pub fn merge(&mut self, other: &Self) {
         self.reports += other.reports;
         for (mine, theirs) in self.supports.iter_mut().zip(&other.supports) {
@@ -58,8 +58,8 @@ impl Counts {
         }
     }
 
-    /// f̂ = (c/n − q)/(p − q) of every category, where a category is supported with probability p by its own
-    /// people and q by the others.
+    /// f̂ = (c/n − q)/(p − q) of every category. A report supports a category with probability p if its user
+    /// holds the category, and q if not.
     ///
     /// ```text
     /// Var f̂ = [q(1−q) + f (p−q)(1−p−q)] / (n (p−q)²)        for a fixed dataset
@@ -81,20 +81,20 @@ impl Counts {
     }
 }
 
-/// A share for use in a variance: as if two more people had held it and two had not (Agresti, Coull 1998).
-/// Where a few people decide, an estimate of 0 or 1 would have no variance, and an interval around it would
-/// promise too much.
+/// A share to compute a variance with: two more users are counted who hold the category and two who do not
+/// (Agresti, Coull 1998). Without them an estimate of 0 or 1 would have no variance, and its confidence
+/// interval would be too short.
 pub fn towards_the_middle(share: f64, people: f64) -> f64 {
     (people * share.clamp(0.0, 1.0) + 2.0) / (people + 4.0)
 }
 
-/// n times the variance of f̂ at a true share.
+/// n times the variance of f̂, given the true share.
 pub(crate) fn share_variance(p: f64, q: f64, share: f64) -> f64 {
     let gain = p - q;
     (q * (1.0 - q) + share * gain * (1.0 - p - q)) / (gain * gain)
 }
 
-/// n times the change of that with the share.
+/// The derivative of [`share_variance`] in the share.
 pub(crate) fn share_slope(p: f64, q: f64) -> f64 {
     (1.0 - p - q) / (p - q)
 }
@@ -119,22 +119,22 @@ impl Sum {
         self.reports
     }
 
-    /// Another batch of the same randomizer.
+    /// Adds another batch of the same randomizer.
     pub fn merge(&mut self, other: &Self) {
         self.reports += other.reports;
         self.total += other.total;
         self.squares += other.squares;
     }
 
-    /// The mean of the decoded reports. Its variance is taken from how they vary, which includes how people
-    /// differ: for a fixed dataset it is an upper estimate. It is not below that of people who all hold the
-    /// mean, whose variance is `known`, nor as if people could not differ.
+    /// The mean of the decoded reports. Its variance is estimated from their sample variance. That includes
+    /// the differences between users, so for a fixed dataset it errs upwards. It is at least `known`, the
+    /// variance if all users held the mean, plus the spread of four more users, two at either end of [0, 1].
     pub(crate) fn mean(&self, known: impl Fn(f64) -> f64) -> Estimate {
         let n = self.reports as f64;
         let value = self.total / n;
         let spread = (self.squares / n - value * value).max(0.0) * n / (n - 1.0).max(1.0);
         let held = towards_the_middle(value, n);
-        // What four more people, two at either end, would add.
+        // The spread that the four added users contribute.
         let differ = 4.0 / (n + 4.0) * (0.25 + (value.clamp(0.0, 1.0) - 0.5).powi(2));
         Estimate {
             value,

@@ -1,8 +1,13 @@
-//! What a person's device does to its value, and how the crowd is read back.
+//! Local randomizers: what a user's device sends, and how the analyzer estimates from many reports.
 //!
-//! A [`Randomizer`] is both ends of one wire: it checks and randomizes a value into a report of fixed length,
-//! and adds reports of a shuffled batch up into an estimate. It also names itself to the accountant
-//! ([`Randomizer::mechanism`]), so that the guarantee that is printed is that of the code that runs.
+//! A [`Randomizer`] is both ends of one wire. On the device it checks a value and randomizes it into a report
+//! of fixed length; at the analyzer it adds the reports of a shuffled batch up and estimates. It also has the
+//! [`Mechanism`](shuffledp_accounting::Mechanism) that the accountant computes bounds for
+//! ([`Randomizer::mechanism`]), so that the printed guarantee is about the code that runs.
+//!
+//! There is a module for each kind of value, and in it one for each randomizer, with its formula and source:
+//! [`categorical`] for one of k categories, [`scalar`] for a number in [0, 1], [`vector`] for a vector of
+//! bounded norm. [`Device`] makes any of them from its name in the catalog.
 //!
 //! ```
 //! use shuffledp_randomizers::{KaryResponse, Randomizer, Secure};
@@ -19,78 +24,43 @@
 //! # Ok::<(), shuffledp_randomizers::Error>(())
 //! ```
 //!
-//! Probabilities are integers over 2⁶⁴, rounded towards more privacy; only discrete outputs go on the wire,
-//! so there are no low bits of floating-point noise to read a value from; randomness comes from the operating
-//! system's generator ([`Secure`]), and from a seed only in a [`Simulated`] run.
+//! Probabilities are integers over 2⁶⁴, rounded towards more privacy. Only integers go on the wire, so the
+//! low bits of floating-point noise cannot reveal a value. Randomness comes from the operating system
+//! ([`Secure`]), and from a seed only in a simulation ([`Simulated`]).
 
-mod best_oracle;
-mod coin;
+pub mod categorical;
+pub mod scalar;
+pub mod vector;
+
 mod device;
-mod discrete_gaussian;
-mod discrete_laplace;
 mod domain;
-mod duchi;
 mod dynamic;
 mod error;
 mod estimate;
-mod frequency;
-mod gaussian;
-mod gaussian_vector;
-mod hadamard;
-mod hierarchy;
-mod hybrid;
-mod kary_response;
-mod laplace_vector;
-mod levels;
-mod local_hashing;
-mod noise;
-mod number;
-mod piecewise;
-mod prefixes;
-mod priv_unit;
-mod question;
-mod r_1;
-mod r_2;
-mod r_inf;
-mod random;
 mod randomizer;
-mod signs;
-mod sphere;
-mod square_wave;
-mod subset;
-mod unary;
-mod vector;
+mod sample;
+mod walsh_hadamard;
 mod wire;
 
-pub use best_oracle::BestOracle;
-pub use coin::{Coin, below};
+pub use categorical::question::prefixes::PrefixTally;
+pub use categorical::{
+    Frequency, HadamardResponse, Hierarchy, KaryResponse, Level, LocalHashing, Prefixes,
+    SubsetSelection, Support, UnaryEncoding,
+};
 pub use device::{CategoryDevice, DIMENSION, Device, NumberDevice, VectorDevice};
-pub use discrete_gaussian::DiscreteGaussian;
-pub use discrete_laplace::DiscreteLaplace;
-pub use duchi::Duchi;
 pub use dynamic::Dynamic;
 pub use error::Error;
 pub use estimate::{Counts, Estimate, Sum, towards_the_middle};
-pub use frequency::{Frequency, Support};
-pub use gaussian::Gaussian;
-pub use gaussian_vector::GaussianVector;
-pub use hadamard::HadamardResponse;
-pub use hierarchy::Hierarchy;
-pub use hybrid::Hybrid;
-pub use kary_response::KaryResponse;
-pub use laplace_vector::LaplaceVector;
-pub use local_hashing::LocalHashing;
-pub use number::{Noise, Number};
-pub use piecewise::Piecewise;
-pub use prefixes::{PrefixTally, Prefixes};
-pub use priv_unit::PrivUnit;
-pub use question::Level;
-pub use r_1::R1;
-pub use r_2::R2;
-pub use r_inf::RInf;
-pub use random::{Random, Secure, Simulated};
 pub use randomizer::Randomizer;
-pub use square_wave::SquareWave;
-pub use subset::SubsetSelection;
-pub use unary::UnaryEncoding;
-pub use vector::{Ball, Shape, VectorEstimate, VectorSum, Vectors};
+pub use sample::coin::{Coin, below};
+#[doc(hidden)]
+pub use sample::random::Source;
+pub use sample::random::{Random, Secure, Simulated};
+pub use scalar::{
+    DiscreteGaussian, DiscreteLaplace, Duchi, Gaussian, Hybrid, Noise, Number, Piecewise,
+    SquareWave,
+};
+pub use vector::{
+    Ball, GaussianVector, LaplaceVector, PrivUnit, R1, R2, RInf, Shape, VectorEstimate, VectorSum,
+    Vectors,
+};

@@ -1,33 +1,35 @@
-//! The one trait: a device's end and the analyzer's end of the same wire.
+//! The trait of all randomizers: the device's end and the analyzer's end of the same wire.
 
 use crate::error::Error;
-use crate::random::Random;
+use crate::sample::random::Random;
 use crate::wire;
 use shuffledp_accounting::Mechanism;
 
 /// A local randomizer.
 pub trait Randomizer {
-    /// What a person holds.
+    /// The value that a user holds.
     type Value: ?Sized;
-    /// What a batch of reports is added up into.
+    /// The sums or counts of a batch of reports.
     type Tally;
-    /// What is read back.
+    /// The estimate made from a batch.
     type Estimate;
 
-    /// What the accountant prices. The code may be a little more private (probabilities are rounded that
-    /// way), never less.
+    /// The mechanism that the accountant computes bounds for. The code is at least as private: probabilities
+    /// are rounded towards more privacy.
     fn mechanism(&self) -> &Mechanism;
 
-    /// Bytes of a report, the same for every value.
+    /// The length of a report in bytes, the same for every value.
     fn report_length(&self) -> usize;
 
-    /// Whether a value is one that it is for.
+    /// Refuses a value outside the domain of this randomizer.
     fn check(&self, value: &Self::Value) -> Result<(), Error>;
 
-    /// Draws a report of a value that has been checked, into bytes of the right number.
+    /// Draws a report. The value has passed [`Randomizer::check`], and `report` has
+    /// [`Randomizer::report_length`] bytes.
     fn draw<R: Random + ?Sized>(&self, value: &Self::Value, random: &mut R, report: &mut [u8]);
 
-    /// Randomizes a value into `report`, which has the length of a report.
+    /// Checks a value and draws its report into `report`, which must have
+    /// [`Randomizer::report_length`] bytes.
     fn randomize<R: Random + ?Sized>(
         &self,
         value: &Self::Value,
@@ -43,20 +45,20 @@ pub trait Randomizer {
     /// An empty batch.
     fn tally(&self) -> Self::Tally;
 
-    /// Adds a report to a batch; a malformed one is refused and changes nothing.
+    /// Adds a report to a batch. A malformed report is refused and changes nothing.
     fn add(&self, report: &[u8], tally: &mut Self::Tally) -> Result<(), Error>;
 
-    /// Adds what a report of a value that has been checked stands for to a batch, in one go, but for what
-    /// [`Randomizer::settle`] makes up for.
+    /// Adds one user's contribution to a batch without making a report; [`Randomizer::settle`] then adds the
+    /// noise that contributions left out. The value has passed [`Randomizer::check`].
     ///
-    /// A batch of contributions that has been settled has the law of a batch of reports, each drawn
+    /// A settled batch of contributions has the same distribution as a batch of reports, each drawn
     /// ([`Randomizer::draw`]) and added ([`Randomizer::add`]). Most randomizers draw the report here, with
-    /// the same randomness, and leave nothing to settle; one that adds noise may add the value alone, and the
-    /// noise of the whole sum when it is settled.
+    /// the same randomness, and leave nothing to settle. One that adds noise may add the value alone, and the
+    /// noise of the whole sum when the batch is settled.
     ///
-    /// For simulations that skip wire and shuffler, where a report is dear to draw or to read back: a batch
-    /// that has not been settled protects nobody. A batch added up this way is the same whatever its order,
-    /// so its law is that of a shuffled one.
+    /// This is for simulations without wire and shuffler, where reports are expensive to draw or to decode. A
+    /// batch that has not been settled has no privacy. Sums do not depend on the order, so the distribution
+    /// is that of a shuffled batch.
     fn contribute<R: Random + ?Sized>(
         &self,
         value: &Self::Value,
@@ -68,7 +70,7 @@ pub trait Randomizer {
         self.add(&report, tally)
     }
 
-    /// Adds to a batch what its contributions left out since it was last settled; reports are not touched.
+    /// Adds the noise that contributions have left out since the batch was last settled. Reports need none.
     /// Batches may be merged before or after.
     ///
     /// ```
@@ -78,7 +80,7 @@ pub trait Randomizer {
     /// for _ in 0..10_000 {
     ///     randomizer.contribute(&[0.6, 0.8], &mut random, &mut tally)?;
     /// }
-    /// // The values alone so far, but for the grid; then the noise of all of them.
+    /// // The values alone so far, up to the grid; then the noise of all of them.
     /// assert!((randomizer.estimate(&tally).mean[0] - 0.6).abs() < 1e-4);
     /// randomizer.settle(&mut random, &mut tally);
     /// assert!((randomizer.estimate(&tally).mean[0] - 0.6).abs() > 1e-4);
@@ -86,21 +88,22 @@ pub trait Randomizer {
     /// ```
     fn settle<R: Random + ?Sized>(&self, _random: &mut R, _tally: &mut Self::Tally) {}
 
-    /// What the batch says, without bias.
+    /// An unbiased estimate from a batch.
     fn estimate(&self, tally: &Self::Tally) -> Self::Estimate;
 
-    /// The variance of the estimate from one report of this value: that of n reports is the mean of these
-    /// over n.
+    /// The variance of the estimate from one report of this value. The variance from n reports is the mean of
+    /// these, divided by n.
     fn variance(&self, value: &Self::Value) -> f64;
 
-    /// The most by which one report can move the estimate of a single report.
+    /// The most by which one of n reports can move the estimate, times n; infinite for unbounded noise.
     fn influence(&self) -> f64;
 
-    /// The probability of a report of a value; none where a report is too large a thing to list.
+    /// The probability of a report, given the value. None for a malformed report, and where there are too
+    /// many reports to assign each a probability.
     fn probability(&self, value: &Self::Value, report: &[u8]) -> Option<f64>;
 
-    /// The same up to a factor that all values share: what is needed to tell values apart by a report. None
-    /// for a malformed one.
+    /// The probability up to a factor that does not depend on the value: ratios of likelihoods tell values
+    /// apart. None for a malformed report.
     fn likelihood(&self, value: &Self::Value, report: &[u8]) -> Option<f64> {
         self.probability(value, report)
     }

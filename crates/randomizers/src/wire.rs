@@ -1,15 +1,15 @@
-//! Numbers on the wire: little-endian, as many bytes as the largest of them needs, so that every report of a
-//! randomizer is equally long.
+//! Numbers on the wire: little-endian, in as many bytes as the largest of them needs, so that all reports of
+//! a randomizer have the same length.
 
 use crate::error::Error;
 
-/// Bytes for numbers below `count`.
+/// The number of bytes that hold every number below `count`.
 pub(crate) fn bytes(count: u64) -> usize {
     let most = count.saturating_sub(1);
     (8 - most.leading_zeros() as usize / 8).max(1)
 }
 
-/// Writes a number that fits.
+/// Writes a number that fits into `place`.
 #[inline]
 pub(crate) fn put(number: u64, place: &mut [u8]) {
     let width = place.len();
@@ -29,7 +29,7 @@ pub(crate) fn get(place: &[u8], count: u64) -> Result<u64, Error> {
     }
 }
 
-/// A report that is one signed number of eight bytes.
+/// Reads a report that is one signed number of eight bytes.
 pub(crate) fn integer(report: &[u8]) -> Result<i64, Error> {
     sized(report, 8)?;
     let mut all = [0; 8];
@@ -37,14 +37,14 @@ pub(crate) fn integer(report: &[u8]) -> Result<i64, Error> {
     Ok(i64::from_le_bytes(all))
 }
 
-/// A report of the right length.
+/// Refuses a report of any other length.
 #[inline]
 pub(crate) fn sized(report: &[u8], length: usize) -> Result<(), Error> {
     if report.len() == length {
         Ok(())
     } else {
         let got = report.len();
-        Err(Error::report(format!("{got} bytes where {length} belong")))
+        Err(Error::report(format!("{got} bytes instead of {length}")))
     }
 }
 

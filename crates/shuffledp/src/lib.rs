@@ -5,8 +5,9 @@
 //!
 //! # A first answer
 //!
-//! Describe a round, then ask what it costs. An answer is an upper bound (the guarantee) and a lower bound (which no
-//! analysis can get below), with the change that both are about. Printed, every digit is on the safe side.
+//! Describe a round, then ask what it costs. An answer is an upper bound (the guarantee) and a lower bound
+//! (which no analysis can get below), with the change that both are about. Printed, every digit is on the
+//! safe side.
 //!
 //! ```
 //! use shuffledp::{Mechanism, Round, account};
@@ -19,9 +20,9 @@
 //!
 //! # Say more, and the answer gets better
 //!
-//! A [`Mechanism`] is any ε₀-LDP randomizer that all users run, or one by name: randomized response, frequency
-//! oracles, Laplace and Gaussian noise, a matrix of your own. People take part all at once, as a sample, or each by a
-//! coin of their own, and a fraction of them may collude with the analyzer.
+//! A [`Mechanism`] is any ε₀-LDP randomizer that all users run, or one by name: randomized response,
+//! frequency oracles, Laplace and Gaussian noise, a matrix of your own. People take part all at once, as a
+//! sample, or each by a coin of their own, and a fraction of them may collude with the analyzer.
 //!
 //! ```
 //! use shuffledp::{Mechanism, Round, account};
@@ -38,8 +39,8 @@
 //!
 //! # A question is a value
 //!
-//! The same description comes from code, from a TOML plan or from JSON ([`RoundSpec`]), and goes back. [`catalog`] lists
-//! the randomizers that have a name.
+//! The same description comes from code, from a TOML plan or from JSON ([`RoundSpec`]), and goes back.
+//! [`catalog`] lists the randomizers that have a name.
 //!
 //! ```
 //! use shuffledp::{Plan, account};
@@ -64,8 +65,8 @@
 //!
 //! # A budget that is kept
 //!
-//! An [`Accountant`] composes rounds as they happen and is asked before it spends; [`calibrate`] finds the largest ε₀, the
-//! most rounds or the fewest users that a budget allows.
+//! An [`Accountant`] composes rounds as they happen and is asked before it spends; [`calibrate`] finds the
+//! largest ε₀, the most rounds or the fewest users that a budget allows.
 //!
 //! ```
 //! use shuffledp::{Accountant, Delta, Epsilon, Mechanism, Round};
@@ -84,17 +85,17 @@
 //!
 //! # Run it
 //!
-//! [`randomizers`] has the devices: a [`randomizers::Device`] is made from the same description that was priced, so that
-//! what runs is what was promised. [`protocol`] has the shuffler, the analyzer with its intervals, and an audit that
-//! attacks all of them; `learning` trains models on examples that stay with their owners. The
-//! programs under `examples/` show each in fifty lines.
+//! [`randomizers`] has the devices: a [`randomizers::Device`] is made from the same description that was
+//! priced, so that what runs is what was promised. [`protocol`] has the shuffler, the analyzer with its
+//! intervals, and an audit that attacks all of them; `learning` trains models on examples that stay with
+//! their owners. The programs under `examples/` show each in fifty lines.
 //!
 //! # What a number promises
 //!
-//! *Certified*: a proved theorem, evaluated so that discretization, truncation and floating-point errors fall on the safe
-//! side. *Proved*: the same in ordinary floating point. The neighboring [`Relation`] is part of every answer, and
-//! guarantees about two different changes are never added up. All users run the same randomizer: a shuffler hides nobody
-//! whose reports look different.
+//! *Certified*: a proved theorem, evaluated so that discretization, truncation and floating-point errors fall
+//! on the safe side. *Proved*: the same in ordinary floating point. The neighboring [`Relation`] is part of
+//! every answer, and guarantees about two different changes are never added up. All users run the same
+//! randomizer: a shuffler hides nobody whose reports look different.
 //!
 //! # Features
 //!

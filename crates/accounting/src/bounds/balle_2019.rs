@@ -1,19 +1,19 @@
 //! Balle, Bell, Gascón, Nissim, *The privacy blanket of the shuffle model* (CRYPTO 2019): two closed forms.
 //!
-//! With the blanket's mass g, L = (U₀ − aU₁)/ω the privacy amplification variable under the blanket ω, A = a
-//! − 1 = −E L:
+//! The blanket ω is a sub-probability below every user's distribution of reports; g is its mass. With a =
+//! e^ε, L = (U₀ − aU₁)/ω is the privacy amplification variable, and A = a − 1 = −E L under the blanket:
 //!
 //! ```text
-//! Hoeffding   δ ≤ (1/gn) (b²/4A) (1 − g + g e^{−2A²/b²})ⁿ                                     b the range of L
-//! Bennett     δ ≤ (1/gn) b₊/ln(1 + A b₊/c) [ (1 − g + g e^{−t})ⁿ − (1 − g)ⁿ ],  t = (c/b₊²) φ(A b₊/c),  φ(u) = (1+u) ln(1+u) − u,  b₊ = max L, c ≥ Var L
+//! Hoeffding   δ ≤ (1/gn) (b²/4A) (1 − g + g e^{−2A²/b²})ⁿ,   b the range of L
+//! Bennett     δ ≤ (1/gn) b₊/ln(1 + A b₊/c) [ (1 − g + g e^{−t})ⁿ − (1 − g)ⁿ ],   b₊ = max L, c ≥ Var L
+//!             t = (c/b₊²) φ(A b₊/c),  φ(u) = (1+u) ln(1+u) − u
+//!
+//! any ε₀-LDP  g = 1/E,  b = (a+1)(E − 1/E),  b₊ = hi,  c = (hi − μ)(μ − lo)
+//!             with L in [lo, hi] = [1/E − aE, E − a/E] and μ = 1 − a
+//! k-RR        g = k/(E+k−1),  b = (1−g)k(a+1),  b₊ = g(1−a) + (1−g)k,  c = (1−g)²(k(1+a²) − (1−a)²)
 //! ```
 //!
-//! | randomizers | g | b | b₊ | c |
-//! |---|---|---|---|---|
-//! | any ε₀-LDP | 1/E | (a+1)(E − 1/E) | E − a/E | (hi − μ)(μ − lo), L in [lo, hi] = [1/E − aE, E − a/E], μ = 1 − a |
-//! | k-RR | k/(E+k−1) | (1−g)k(a+1) | g(1−a) + (1−g)k | (1−g)²(k(1+a²) − (1−a)²) |
-//!
-//! Side: upper. Standing: proved. Not adaptive within the round.
+//! Side: upper. Standing: proved. Users must not adapt to each other's reports within the round.
 
 use super::{Unmet, solve};
 
@@ -26,7 +26,7 @@ pub enum Inequality {
     Bennett,
 }
 
-/// What is known of L at one a.
+/// g, b, b₊ and c at one a.
 struct Amplification {
     mass: f64,
     range: f64,
@@ -96,7 +96,7 @@ fn delta(inequality: Inequality, users: f64, excess: f64, law: &Amplification) -
 ///
 /// ```
 /// use shuffledp_accounting::bounds::balle_2019::{Inequality, epsilon};
-/// // Ten-ary randomized response: the variance says more than the range.
+/// // Ten-ary randomized response: the variance gives a better bound than the range.
 /// let hoeffding = epsilon(Inequality::Hoeffding, 1000, 2.0, Some(10), 1e-5)?;
 /// let bennett = epsilon(Inequality::Bennett, 1000, 2.0, Some(10), 1e-5)?;
 /// assert!((hoeffding - 0.68218).abs() < 1e-5 && (bennett - 0.29572).abs() < 1e-5);

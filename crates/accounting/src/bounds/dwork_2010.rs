@@ -1,11 +1,12 @@
-//! Dwork, Rothblum, Vadhan, *Boosting and differential privacy* (FOCS 2010), with basic composition: what
-//! textbooks compose by.
+//! Dwork, Rothblum, Vadhan, *Boosting and differential privacy* (FOCS 2010): advanced composition, beside
+//! basic composition, as in textbooks.
 //!
 //! ```text
-//! basic      ε_g = Tε,                                        δ_g = Tδ
-//! advanced   ε_g = ε √(2T ln(1/δ′)) + Tε (e^ε − 1)/(e^ε + 1),  δ_g = Tδ + δ′       (the drift in Dwork and Rothblum's sharper form)
+//! basic      ε_g = Tε,                                         δ_g = Tδ
+//! advanced   ε_g = ε √(2T ln(1/δ′)) + Tε (e^ε − 1)/(e^ε + 1),  δ_g = Tδ + δ′
 //! ```
 //!
+//! The second term of the advanced ε_g, the expected loss, is in the sharper form of Dwork and Rothblum.
 //! Side: upper. Standing: proved.
 
 use super::{Unmet, require};

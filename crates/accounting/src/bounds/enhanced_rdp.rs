@@ -1,14 +1,15 @@
 //! *Rényi differential privacy in the shuffle model: enhanced amplification bounds*.
 //!
 //! ```text
-//! Theorem 1     the exact Rényi divergence of the clones' pair; as printed with a wrong pair (Δ ~ Bern(e^{−ε₀})), here with that of its own Proposition 1, Δ ~ Bern(E/(E+1)):
-//!               the moment of Atoms::ldp_adaptive                                                                              upper, proved
-//! Theorem 2     "approximately" μ-GDP, μ = 2√(E/(n−1))                                                                          upper, asymptotic
-//! Corollary 2   "approximately" ε(λ) = 2Eλ/(n−1)                                                                                upper, asymptotic
+//! Theorem 1     the exact Rényi divergence of the clones' pair (Atoms::ldp_adaptive)   upper, proved
+//! Theorem 2     "approximately" μ-GDP, μ = 2√(E/(n−1))                                 upper, asymptotic
+//! Corollary 2   "approximately" ε(λ) = 2Eλ/(n−1)                                       upper, asymptotic
 //! ```
 //!
-//! Theorem 2 and Corollary 2 are central limit heuristics without an error term, and false as bounds: at n =
-//! 1e4, ε₀ = 4, λ = 64 the corollary says 0.699 where shuffled randomized response has 1.119.
+//! Theorem 1 is printed with a wrong pair (Δ ~ Bern(e^{−ε₀})); here it has the pair of the paper's own
+//! Proposition 1, Δ ~ Bern(E/(E+1)). Theorem 2 and Corollary 2 are central limit heuristics without an error
+//! term, and false as bounds: at n = 1e4, ε₀ = 4, λ = 64 the corollary gives 0.699, while shuffled randomized
+//! response has 1.119.
 
 use crate::atoms::Atoms;
 use crate::error::Error;

@@ -5,7 +5,8 @@
 //! ε = 12 ε₀ √(ln(1/δ)/n)        for ε₀ ≤ 1/2, n ≥ 1000, δ ≤ 1/100
 //! ```
 //!
-//! Side: upper. Standing: proved. Any ε₀-LDP randomizers, adaptive within the round. Historical.
+//! Side: upper. Standing: proved. For any ε₀-LDP randomizers, which may adapt to earlier reports of the
+//! round. Of historical interest: later bounds are smaller.
 
 use super::{Unmet, require};
 

@@ -7,7 +7,7 @@
 //!
 //! The pair behind it, evaluated exactly, is [`crate::atoms::Atoms::ldp_adaptive`].
 //!
-//! Side: upper. Standing: proved. Any randomizers, also adaptive within the round.
+//! Side: upper. Standing: proved. For any randomizers, which may adapt to earlier reports of the round.
 
 use super::{Unmet, require};
 
@@ -27,7 +27,7 @@ pub fn epsilon(users: u64, epsilon0: f64, delta: f64) -> Result<f64, Unmet> {
     Ok((epsilon0.exp_m1() / (e + 1.0) * amplified).ln_1p())
 }
 
-/// What δ₀ > 0 of each of n users adds to δ, at a central ε.
+/// The amount that a δ₀ > 0 of each of n users adds to δ, at a central ε.
 pub fn extra_delta(users: u64, epsilon0: f64, delta0: f64, epsilon: f64) -> f64 {
     (epsilon.exp() + 1.0) * (1.0 + 0.5 * (-epsilon0).exp()) * users as f64 * delta0
 }
@@ -39,8 +39,8 @@ pub fn epsilon_approximate(
     delta0: f64,
     delta: f64,
 ) -> Result<f64, Unmet> {
-    // The share of the clones shrinks until the whole fits: ε grows, so the fixed point is approached from
-    // below, and halving always ends.
+    // `share` is the δ of the closed form; the δ₀ of the users take the rest. A smaller share means a larger
+    // ε and a larger rest. It is reduced until the total fits, and halving it always ends.
     let mut share = delta;
     for _ in 0..200 {
         let epsilon = epsilon(users, epsilon0, share)?;

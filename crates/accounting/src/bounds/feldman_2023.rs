@@ -4,10 +4,11 @@
 //! ε = ln(1 + (E−1) (4 √(2 ln(4/δ)/((E+1)n)) + 4/n))        for ε₀ ≤ ln(n/(8 ln(2/δ)) − 1)
 //! ```
 //!
-//! The published proof has an acknowledged error for general randomizers; the pair it rests on (p = 1/(E+1))
-//! is right for all of them by Theorem S (`atoms.proof.md`), and the closed form follows from the pair.
+//! The published proof has an acknowledged error for general randomizers. The dominating pair it uses
+//! (p = 1/(E+1)) is correct for all of them by Theorem S (`atoms.proof.md`), and the closed form follows from
+//! the pair.
 //!
-//! Side: upper. Standing: proved. Not adaptive within the round.
+//! Side: upper. Standing: proved. Users must not adapt to each other's reports within the round.
 
 use super::{Unmet, require};
 

@@ -5,8 +5,9 @@
 //! ```text
 //! CCS upper        ε(λ) = 1/(λ−1) ln( e^{λ²(E−1)²/n̄} + e^{ε₀λ − (n−1)/(8E)} ),   n̄ = ⌊(n−1)/(2E)⌋ + 1
 //! CCS lower        ε(λ) = 1/(λ−1) ln( 1 + C(λ,2) (E−1)²/(nE) )
-//! Theorem 1 upper  k of n sampled, γ = k/n:
-//!                  ε(λ) = 1/(λ−1) ln( 1 + 4C(λ,2) γ² (E−1)²/(k̄E) + Σ_{j=3}^λ C(λ,j) γʲ j Γ(j/2) (2(E²−1)²/(k̄E²))^{j/2} + Υ ),   k̄ = ⌊(k−1)/(2E)⌋ + 1,
+//! Theorem 1 upper  k of n sampled, γ = k/n,   k̄ = ⌊(k−1)/(2E)⌋ + 1:
+//!                  ε(λ) = 1/(λ−1) ln( 1 + 4C(λ,2) γ² (E−1)²/(k̄E)
+//!                                       + Σ_{j=3}^λ C(λ,j) γʲ j Γ(j/2) (2(E²−1)²/(k̄E²))^{j/2} + Υ )
 //!                  Υ = ((1 + γ(E²−1)/E)^λ − 1 − λγ(E²−1)/E) e^{−(k−1)/(8E)}
 //! Theorem 2 lower  ε(λ) = 1/(λ−1) ln E(1 + γ (E²−1)/(kE) (m − k/(E+1)))^λ,   m ~ Bin(k, 1/(E+1))
 //! ```
@@ -25,7 +26,8 @@ use crate::profile::{Direction, Profile};
 use crate::rdp::{Orders, RdpCurve};
 use shuffledp_numerics::special::ln_gamma;
 
-/// Orders are summed over one by one: beyond this it takes too long.
+/// The largest order of Theorem 1. It limits the time: a value at order λ is a sum of λ terms, and a search
+/// needs some dozens of values.
 const LARGEST: u64 = 20_000;
 
 /// The CCS 2021 upper bound for n users.

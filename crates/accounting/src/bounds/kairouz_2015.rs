@@ -1,12 +1,14 @@
-//! Kairouz, Oh, Viswanath, *The composition theorem for differential privacy* (ICML 2015): the best that T
-//! guarantees (ε, δ) can give.
+//! Kairouz, Oh, Viswanath, *The composition theorem for differential privacy* (ICML 2015): the optimal
+//! composition of T guarantees (ε, δ).
 //!
 //! ```text
-//! T rounds of (ε, δ):   1 − (1−δ)^T (1−δ̃(ε_g))        δ̃(ε_g) = P[Bin(T,q) ≥ t] − e^{ε_g} P[Bin(T,1−q) ≥ t],  q = E/(E+1),  t the first l with (2l − T)ε > ε_g
+//! T rounds of (ε, δ):   δ_g = 1 − (1−δ)^T (1−δ̃(ε_g))
+//! δ̃(ε_g) = P[Bin(T,q) ≥ t] − e^{ε_g} P[Bin(T,1−q) ≥ t]
+//! q = e^ε/(e^ε+1),   t the first l with (2l − T)ε > ε_g
 //! ```
 //!
-//! δ̃ is the hockey-stick divergence of T binary randomized responses, exact and with no approximation.
-//! Optimal for pure guarantees; for approximate ones optimal among what (ε, δ) alone can say.
+//! δ̃ is the exact hockey-stick divergence of T binary randomized responses. Optimal among all theorems that
+//! use only (ε, δ) of each round.
 //!
 //! Side: upper. Standing: proved.
 
@@ -33,7 +35,7 @@ pub fn delta_pure(rounds: u64, epsilon: f64, total: f64) -> f64 {
     first.exp() * -(second - first).exp_m1()
 }
 
-/// The least ε_g of `rounds` rounds of (`epsilon`, `delta_each`) at a total of `delta`.
+/// The smallest ε_g of `rounds` rounds of (`epsilon`, `delta_each`) at a total of `delta`.
 ///
 /// ```
 /// use shuffledp_accounting::bounds::kairouz_2015::epsilon;

@@ -1,8 +1,9 @@
-//! What has been published: one module for each source, with its domain checked.
+//! Published bounds: one module for each source.
 //!
-//! Functions take plain numbers and give plain numbers, because side and standing belong to the theorem and
-//! are said in the module's first lines; [`crate::compare`] attaches them. E = e^ε₀ throughout. A theorem
-//! outside its domain is an [`Unmet`] condition, never a number. `docs/bounds.md` lists them all.
+//! The functions take and return plain numbers. Whether a number is an upper or a lower bound (its side), and
+//! whether it is proved (its standing), is a property of the theorem; the first lines of its module state
+//! both, and [`crate::compare`] attaches them. E = e^ε₀ throughout. Outside its domain a theorem gives an
+//! [`Unmet`] condition instead of a number. `docs/bounds.md` lists all bounds.
 
 pub mod balle_2018;
 pub mod balle_2019;
@@ -24,7 +25,7 @@ pub(crate) use shuffledp_numerics::log_space::{ln_1p_exp, ln_sum_exp};
 use shuffledp_numerics::search::{Stop, bisect};
 use std::fmt;
 
-/// A condition of a theorem that does not hold here, in words.
+/// A condition of a theorem that does not hold for the given parameters, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmet(pub String);
 
@@ -36,12 +37,12 @@ impl fmt::Display for Unmet {
 
 impl std::error::Error for Unmet {}
 
-/// `Ok` where a condition holds, else its words.
+/// `Ok` if a condition holds, else an error with its text.
 pub(crate) fn require(holds: bool, words: impl FnOnce() -> String) -> Result<(), Unmet> {
     if holds { Ok(()) } else { Err(Unmet(words())) }
 }
 
-/// The least ε in [0, `limit`] with a falling δ(ε) at most `delta`, by bisection.
+/// The smallest ε in [0, `limit`] at which a decreasing δ(ε) is at most `delta`, by bisection.
 pub(crate) fn solve(limit: f64, delta: f64, falling: impl Fn(f64) -> f64) -> Option<f64> {
     if falling(limit) > delta {
         return None;

@@ -1,19 +1,22 @@
 //! *Numerical accounting in the shuffle model of differential privacy*: adversaries of k-ary randomized
 //! response.
 //!
-//! A user tells the truth with probability 1 − γ, else sends a uniform value; γ = k/(E+k−1).
+//! A user reports the true value with probability 1 − γ, else a uniform value; γ = k/(E+k−1). The strong
+//! adversary A_s sees which users sent a uniform value, the weak adversary A_w does not.
 //!
 //! ```text
-//! A_s as printed (Theorem 13)   δ = P[N₁ ≥ e^ε N₂],   N₁ ~ 1 + Bin(n−1, γ/k), N₂ ~ Bin(n−1, γ/k) independent                            upper, conjectured
-//! A_s tight                     δ = (1−γ) E(1 − e^ε N₂/N₁)₊ = ((1−γ)/n) E(Σ X)₊,  X = k/γ, −a k/γ with probability γ/k each, else 0      upper, proved
-//! A_w (Theorem 15)              the k-RR blanket, Atoms::kary_blanket                                                                   upper, certified
+//! A_s as printed (Theorem 13)   δ = P[N₁ ≥ e^ε N₂]                                        upper, conjectured
+//!                               N₁ ~ 1 + Bin(n−1, γ/k), N₂ ~ Bin(n−1, γ/k) independent
+//! A_s tight                     δ = (1−γ) E(1 − e^ε N₂/N₁)₊ = ((1−γ)/n) E(Σ X)₊           upper, proved
+//!                               X = k/γ, −a k/γ with probability γ/k each, else 0
+//! A_w (Theorem 15)              the k-RR blanket, Atoms::kary_blanket                     upper, certified
 //! ```
 //!
-//! The printed value is called tight and is not: a probability stands where the hockey-stick divergence
-//! belongs (11 and 18 times too large at ε = 0.05 and 0.5, n = 1000, k = 4, γ = 1/4), and the target's own
-//! coin, which A_s also sees, is forgotten. With jointly multinomial counts the probability would be an upper
-//! bound; with independent ones, as printed, it is smaller (0.0031 against 0.0040 at ε = 0.5), and above the
-//! truth wherever anybody looked.
+//! The printed value is called tight and is not. It is a probability in place of the hockey-stick divergence
+//! (11 and 18 times too large at ε = 0.05 and 0.5, n = 1000, k = 4, γ = 1/4), and it ignores user 1's own
+//! coin, which A_s also sees. With jointly multinomial counts the probability would be an upper bound. With
+//! independent counts, as printed, it is smaller (0.0031 instead of 0.0040 at ε = 0.5); it was above the true
+//! value in every case tried.
 
 use super::{Unmet, require, solve};
 use crate::bound::Side;
@@ -92,7 +95,7 @@ pub fn strong_tight(users: u64, k: u64, epsilon0: f64, epsilon: f64) -> f64 {
 /// ```
 /// use shuffledp_accounting::bounds::numerical_accounting::{strong_composed, strong_tight};
 /// let epsilon0 = 13f64.ln();
-/// let (one, four) = (strong_composed(1000, 4, epsilon0, 1).unwrap(), strong_composed(1000, 4, epsilon0, 4).unwrap());
+/// let [one, four] = [1, 4].map(|rounds| strong_composed(1000, 4, epsilon0, rounds).unwrap());
 /// assert!((one.delta(0.5) / strong_tight(1000, 4, epsilon0, 0.5) - 1.0).abs() < 1e-3);
 /// assert!(four.delta(0.5) > one.delta(0.5) && four.delta(1.0) < one.delta(0.5) * 20.0);
 /// ```
@@ -100,7 +103,7 @@ pub fn strong_composed(users: u64, k: u64, epsilon0: f64, rounds: u64) -> Option
     let (gamma, truthful) = randomizing(k, epsilon0);
     let counted = users as f64 * gamma / k as f64;
     let upper = |epsilon: f64| strong_tight(users, k, epsilon0, epsilon).ln();
-    // The largest finite ratio is n to 1; what lies beyond has infinite loss.
+    // The largest finite ratio of counts is n to 1; all other losses are infinite.
     let limit = (users as f64).ln();
     let deviation = truthful.sqrt() * (2.0 / counted).sqrt();
     let pld = Pld::pessimistic_from(upper, limit, deviation, DEEP)?.without_limit();
@@ -108,7 +111,7 @@ pub fn strong_composed(users: u64, k: u64, epsilon0: f64, rounds: u64) -> Option
     composition.add(&pld, rounds).then_some(composition)
 }
 
-/// Below every δ that anybody plots.
+/// ln of the smallest δ that the privacy loss distribution resolves: e^−80 is 2e-35, far below any δ in use.
 const DEEP: f64 = -80.0;
 
 /// ε of `rounds` rounds against A_s, tight.
@@ -148,7 +151,7 @@ pub fn strong_epsilon(
     if printed {
         strong_printed(users, k, epsilon0, 0.0)?;
         let falling = |epsilon: f64| strong_printed(users, k, epsilon0, epsilon).unwrap_or(1.0);
-        // Two digits are enough to see what it is worth, and each is a sum over all counts.
+        // Six digits are enough for comparison, and each evaluation is a sum over all counts.
         let meets = |epsilon: f64| falling(epsilon) <= delta;
         require(meets(epsilon0), || "a value below epsilon0".into())?;
         return Ok(bisect(0.0, epsilon0, Stop::within(1e-6), meets).holds);

@@ -1,18 +1,19 @@
-//! Distributed check-in, exactly: each of n users takes part with probability γ, adds Gaussian noise of
-//! standard deviation σ to a vector of norm at most 1, and only the sum of the noisy vectors is seen, with
-//! the number k of those who took part.
+//! Distributed check-in, exactly. Each of n users takes part with probability γ and adds Gaussian noise of
+//! standard deviation σ to a vector of norm at most 1. The adversary sees only the sum of the noisy vectors
+//! and the number k of participants.
 //!
 //! ```text
 //! H_a = Σ_k Pr[Bin(n, γ) = k] · q H_{a′}(N(0, 1) ‖ N(μ, 1)),     q = k/n,  a′ = 1 + (a − 1)/q,  μ = 2/(σ√k)
 //! ```
 //!
-//! Given k, which does not depend on the data, the k are a uniform sample and the sum has noise of variance
-//! kσ²: a Gaussian mechanism of sensitivity 2 on a sample drawn without replacement, for which the second
-//! factor is tight (Balle, Barthe, Gaboardi 2018). The composed rounds follow from connecting the dots.
-//! shuffled-check-in's Theorem 4 bounds the Rényi divergence of the same system.
+//! k does not depend on the data. Given k, the participants are a uniform sample and the noise of the sum has
+//! variance kσ²: a Gaussian mechanism of sensitivity 2 on a sample drawn without replacement, for which the
+//! second factor is tight (Balle, Barthe, Gaboardi 2018). Rounds are composed by a privacy loss distribution
+//! that dominates this δ(ε) (`Pld::pessimistic_from`). Theorem 4 of shuffled-check-in bounds the Rényi
+//! divergence of the same system.
 //!
-//! Counts are put into some hundred buckets, of each the largest q and the largest μ: δ rises with both.
-//! Side: upper. Standing: proved; ordinary floating point.
+//! Counts are grouped into some hundred buckets, each with its largest q and its largest μ: δ increases with
+//! both. Side: upper. Standing: proved; ordinary floating point.
 
 use super::{Unmet, balle_2018, require};
 use crate::bound::Side;
@@ -21,9 +22,11 @@ use crate::gaussian::gdp_delta;
 use crate::pld::Pld;
 use shuffledp_numerics::binomial::Binomial;
 
-/// Buckets of counts.
+/// The number of buckets of counts. It limits the time; with 400 a bucket is 6 % of a standard deviation
+/// wide.
 const BUCKETS: f64 = 400.0;
-/// How many standard deviations of the count are looked at; what is beyond is added to δ.
+/// Counts within this many standard deviations of the mean are put into buckets. The probability of the
+/// others, far below any δ in use, is added to δ.
 const REACH: f64 = 12.0;
 
 /// One bucket: its probability, the largest rate, the largest μ.
@@ -40,7 +43,7 @@ struct Bucket {
 /// // Everybody takes part: a Gaussian mechanism of sensitivity 2 with noise √1000.
 /// let all = secure_aggregation::epsilon(1000, 1.0, 1.0, 1, 1e-6)?;
 /// assert!((all - 0.24322).abs() < 1e-4);
-/// // A tenth of ten times as many hide better.
+/// // A tenth of ten times as many users: a smaller epsilon.
 /// assert!(secure_aggregation::epsilon(10_000, 0.1, 1.0, 1, 1e-6)? < 0.5 * all);
 /// # Ok::<(), shuffledp_accounting::bounds::Unmet>(())
 /// ```
@@ -59,7 +62,7 @@ pub fn epsilon(users: u64, rate: f64, sigma: f64, rounds: u64, delta: f64) -> Re
             .sum();
         (inside + beyond).max(1e-300).ln()
     };
-    // 38 standard deviations out nothing is left of a Gaussian.
+    // Beyond 38 standard deviations a Gaussian tail is below the smallest normal double.
     let limit = buckets
         .iter()
         .map(|b| balle_2018::amplified(0.5 * b.mu * b.mu + 38.0 * b.mu, b.rate))
@@ -73,7 +76,7 @@ pub fn epsilon(users: u64, rate: f64, sigma: f64, rounds: u64, delta: f64) -> Re
     }
 }
 
-/// The buckets with k ≥ 1, and the probability of all counts outside them but zero, where nobody is seen.
+/// The buckets with k ≥ 1, and the probability of all counts outside them except zero, which reveals nothing.
 fn buckets(users: u64, rate: f64, sigma: f64) -> Result<(Vec<Bucket>, f64), Unmet> {
     let n = users as f64;
     if rate == 1.0 {

@@ -1,29 +1,33 @@
 //! Liew, Takahashi, *Shuffle Gaussian mechanism for differential privacy*: the pair N(0, σ²Iₙ) against (1/n)
 //! Σᵢ N(eᵢ, σ²Iₙ).
 //!
-//! Everybody holds 0, or user 1 holds 1. The likelihood ratio is the mean of n independent lognormal Y, ln E
+//! All users hold 0, or user 1 holds 1. The likelihood ratio is the mean of n independent lognormal Y, ln E
 //! Yᵏ = (k² − k)/(2σ²), so that Theorem 1's sum over partitions is E(mean Y)^λ. With the central moments D_k
 //! = E(Y − 1)ᵏ, all of them positive, w = e^{1/σ²} − 1:
 //!
 //! ```text
 //! D₀ = 1, D₁ = 0,  D_k = (e^{(k−1)/σ²} − 1) D_{k−1} + Σ_{j≤k−2} C(k−1,j) e^{j/σ²} w^{k−1−j} D_j
-//! Σ c_j xʲ = (1 + g Σ_{k≥2} D_k xᵏ/k!)ᵐ                       m of n users take part (m = n: everybody), or each with probability g (m = n)
+//! Σ c_j xʲ = (1 + g Σ_{k≥2} D_k xᵏ/k!)ᵐ,     g = 1 if m of n users take part, m = n if each does with
+//!                                            probability g
 //! e^{(λ−1)ε(λ)} − 1 = Σ_{j=2}^λ λ!/(λ−j)! n^{−j} c_j
 //! ```
 //!
 //! One pass gives all integer orders in O(λ²), with full relative accuracy at any n; the paper enumerates
 //! partitions and stops at 30.
 //!
-//! | what | side | standing |
-//! |---|---|---|
-//! | [`pair`] (Theorem 1, its sampled and check-in versions exact): D(M(D′)‖M(D)), the larger direction | lower: one pair of datasets | proved |
-//! | the same as a guarantee | upper | conjectured: that no pair at this distance is worse |
-//! | [`reverse`]: D(M(D)‖M(D′)) | lower | proved |
-//! | [`unshuffled`] (Corollary 1): λ/(2σ²) | upper | proved: shuffling is post-processing |
-//! | [`theorem_2`]: sampling applied to Theorem 1 | upper | conjectured: puts a lower bound where an upper bound belongs |
-//! | [`equation_17`], [`theorem_3`]: check-in | upper | refuted: rate γ where k/n is needed given k check-ins (n = 4, γ = 0.1, σ = 1, λ = 12: 3.606 claimed, 4.404 true) |
+//! Sides and standings:
 //!
-//! Distances: |x − x′| ≤ 1. Vectors clipped to norm C and replaced move by up to 2C: use σ/2 in units of C.
+//! * [`pair`] (Theorem 1, its sampled and check-in versions exact): D(M(D′)‖M(D)), the larger direction.
+//!   Lower, proved, because it is one pair of datasets. As a guarantee (upper) it is conjectured: that no
+//!   pair at this distance is worse.
+//! * [`reverse`]: D(M(D)‖M(D′)). Lower, proved.
+//! * [`unshuffled`] (Corollary 1): λ/(2σ²). Upper, proved: shuffling is post-processing.
+//! * [`theorem_2`]: sampling applied to Theorem 1. Upper, conjectured: it uses a lower bound in place of an
+//!   upper bound.
+//! * [`equation_17`], [`theorem_3`]: check-in. Upper, refuted: given k check-ins the sampling rate is k/n,
+//!   not γ (n = 4, γ = 0.1, σ = 1, λ = 12: 3.606 claimed, 4.404 true).
+//!
+//! Distances: |x − x′| ≤ 1. Replacing a vector clipped to norm C moves it by up to 2C: use σ/2 in units of C.
 
 use super::{Unmet, ln_1p_exp, ln_sum_exp, require, wang_2019};
 use crate::rdp::{Orders, RdpCurve};
@@ -32,10 +36,10 @@ use shuffledp_numerics::search::{Stop, bisect};
 use shuffledp_numerics::special::ln_gamma;
 use std::sync::{Mutex, PoisonError};
 
-/// Orders up to here: the table costs their square.
+/// The largest order. It limits the time of the table, which is the square of the order.
 pub const LARGEST: u64 = 20_000;
 
-/// Who takes part.
+/// How users take part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Crowd {
     /// All n.
@@ -46,7 +50,7 @@ pub enum Crowd {
     CheckIn(u64, f64),
 }
 
-/// ln k!, ln D_k and ln c_k, as far as they have been needed.
+/// ln k!, ln D_k and ln c_k, up to the largest order used so far.
 #[derive(Default)]
 struct Table {
     ln_factorial: Vec<f64>,
@@ -183,7 +187,7 @@ fn squaring(series: &[f64], exponent: u64) -> Vec<f64> {
     result
 }
 
-/// The Rényi divergence of the pair at integer orders, exact for whoever takes part.
+/// The Rényi divergence of the pair at integer orders, exact for every [`Crowd`].
 ///
 /// ```
 /// use shuffledp_accounting::bounds::shuffle_gaussian::{Crowd, pair};
@@ -202,7 +206,8 @@ pub fn pair(sigma: f64, crowd: Crowd) -> RdpCurve {
     };
     RdpCurve::new(Orders::Integers(LARGEST), move |order| {
         let order = order as usize;
-        // Entries are replaced whole, so a panic elsewhere leaves a table that is shorter at worst.
+        // A poisoned lock is safe to use: entries are replaced whole, so a panic leaves at worst a shorter
+        // table.
         let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
         if table.ln_coefficient.len() <= order {
             let length = order
@@ -221,10 +226,11 @@ pub fn pair(sigma: f64, crowd: Crowd) -> RdpCurve {
 /// The other direction, D(M(D)‖M(D′)) = 1/(λ−1) ln E(mean Y)^{1−λ}, for real orders.
 ///
 /// ```text
-/// E(mean Y)^{−r} = (1/Γ(r)) ∫ e^{ru} E e^{−(e^u/n) Y}ⁿ du,    both integrals by the trapezoidal rule, which is spectrally accurate here
+/// E(mean Y)^{−r} = (1/Γ(r)) ∫ e^{ru} E e^{−(e^u/n) Y}ⁿ du
 /// ```
 ///
-/// Accurate to about 1e-12 of (λ−1)ε(λ) absolutely, so it says nothing where that is smaller.
+/// Both integrals are computed by the trapezoidal rule, which converges exponentially here. The absolute
+/// error of (λ−1)ε(λ) is about 1e-12, so smaller values are meaningless.
 pub fn reverse(sigma: f64, users: u64) -> RdpCurve {
     let n = users as f64;
     // ln E e^{−xY}, Y = e^{z/σ − 1/(2σ²)}, z standard normal.
@@ -233,7 +239,7 @@ pub fn reverse(sigma: f64, users: u64) -> RdpCurve {
         let scale = step / (2.0 * std::f64::consts::PI).sqrt();
         let loss = |z: f64| x * (z / sigma - 0.5 / (sigma * sigma)).exp();
         if x < 0.3 {
-            // Near one: what is missing from it.
+            // Near one: compute the difference from one.
             let nodes = (9.5 / step).ceil() as i64;
             let missing: f64 = (-nodes..=nodes)
                 .map(|i| i as f64 * step)
@@ -254,7 +260,7 @@ pub fn reverse(sigma: f64, users: u64) -> RdpCurve {
     RdpCurve::new(Orders::Reals(1e4), move |order| {
         let r = order - 1.0;
         let exponent = |u: f64| r * u + n * ln_laplace(u.exp() / n);
-        // The peak by walking, then outwards until nothing is left.
+        // Step to the peak, then outwards until terms are negligible.
         let (mut peak, mut stride) = (r.max(0.5).ln(), 1.0);
         let mut height = exponent(peak);
         while stride > 1e-3 {
@@ -330,7 +336,7 @@ pub fn equation_17(sigma: f64, users: u64, rate: f64) -> Result<RdpCurve, Unmet>
     }))
 }
 
-/// Theorem 3 as printed, with the best of twenty Δ.
+/// Theorem 3 as printed, with the best of twenty values of its free parameter Δ.
 pub fn theorem_3(sigma: f64, users: u64, rate: f64) -> RdpCurve {
     let mean = users as f64 * rate;
     let one = wang_2019::sampled(pair(sigma, Crowd::Everyone(1)), rate, f64::INFINITY, 2048);

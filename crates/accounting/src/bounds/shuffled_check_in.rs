@@ -4,19 +4,27 @@
 //! Each of n users takes part with probability γ; K ~ Bin(n, γ) do.
 //!
 //! ```text
-//! Theorem 1     l with P[K ≥ l] ≤ β:   ε = ln(1 + (1/n) max{ (E−1)/(E+1) (8√(l E ln(4/δ)) + 8E), (E−1) k₀ }),   δ_total = β + (l/n) δ,   k₀ = min(l, ⌈16 E ln(2/δ)⌉)
-//! Lemma 1       "(ε, δ)-DP implies ε(λ) = ε + ln M(λ, ε, δ)/(λ−1)",  M = min_r r^λ (r−δ)^{1−λ} + (1−r)^λ (e^ε − r + δ)^{1−λ}
-//! Approach 1    shuffle of k by Feldman et al. 2021, Lemma 1, sampling at k/n by Wang et al. 2019, mixture over k
+//! Theorem 1     l with P[K ≥ l] ≤ β,   k₀ = min(l, ⌈16 E ln(2/δ)⌉),   δ_total = β + (l/n) δ:
+//!               ε = ln(1 + (1/n) max{ (E−1)/(E+1) (8√(l E ln(4/δ)) + 8E), (E−1) k₀ })
+//! Lemma 1       "(ε, δ)-DP implies ε(λ) = ε + ln M(λ, ε, δ)/(λ−1)"
+//!               M = min_r r^λ (r−δ)^{1−λ} + (1−r)^λ (e^ε − r + δ)^{1−λ}
+//! Approach 1    shuffle of k by Feldman et al. 2021, Lemma 1, sampling at k/n by Wang et al. 2019,
+//!               mixture over k
 //! Approach 2    shuffle of k, sampling at k/n by Balle et al. 2018, Lemma 1, mixture over k
-//! Theorem 4     secure aggregation, only the noisy sum of the m check-ins is seen:
-//!               ε_m(λ) = 1/(λ−1) ln(1 + (m/n)² C(λ,2) min{4(e^{4/(mσ²)} − 1), 2e^{4/(mσ²)}} + Σ_{j≥3} 2 (m/n)ʲ C(λ,j) e^{2j(j−1)/(mσ²)}), mixture over m
+//! Theorem 4     secure aggregation, only the noisy sum of the m check-ins is seen; mixture over m of
+//!               ε_m(λ) = 1/(λ−1) ln(1 + (m/n)² C(λ,2) min{4(e^{4/(mσ²)} − 1), 2e^{4/(mσ²)}}
+//!                                     + Σ_{j≥3} 2 (m/n)ʲ C(λ,j) e^{2j(j−1)/(mσ²)})
 //! ```
 //!
-//! | what | side | standing |
-//! |---|---|---|
-//! | [`first_cut`], Theorem 1 corrected: the second term of the maximum is for rounds with so few check-ins that the closed form is not valid; the paper leaves it out, and prints (E−1)/E, which is only looser | upper | proved |
-//! | [`approach_1`], [`approach_2`], [`baseline`] | upper | refuted: Lemma 1 is the converse (the largest Rényi divergence that still *implies* (ε, δ)-DP) read backwards; releasing the data with probability δ is (0, δ)-DP and has infinite divergence |
-//! | [`distributed`], Theorem 4, with the term of no check-in, (1−γ)ⁿ | upper, for secure aggregation | proved |
+//! Sides and standings:
+//!
+//! * [`first_cut`], Theorem 1 corrected: upper, proved. The second term of the maximum is for rounds with so
+//!   few check-ins that the closed form is not valid; the paper leaves it out, and prints (E−1)/E, which is
+//!   only looser.
+//! * [`approach_1`], [`approach_2`], [`baseline`]: upper, refuted. Lemma 1 reverses a true statement (it
+//!   gives the largest Rényi divergence that still *implies* (ε, δ)-DP). Releasing the data with probability
+//!   δ is (0, δ)-DP and has infinite divergence.
+//! * [`distributed`], Theorem 4, with the term of no check-in, (1−γ)ⁿ: upper for secure aggregation, proved.
 
 use super::{Unmet, balle_2018, feldman_2021, ln_sum_exp, require, wang_2019};
 use crate::rdp::{Orders, RdpCurve};
@@ -25,7 +33,8 @@ use shuffledp_numerics::search::{bisect_integers, golden_middle};
 use std::sync::Mutex;
 
 /// Why Approaches 1 and 2 are not bounds, in a sentence.
-pub const WHY_REFUTED: &str = "rests on Lemma 1, which is false: (epsilon, delta)-DP with delta > 0 bounds no Renyi divergence";
+pub const WHY_REFUTED: &str = "rests on Lemma 1, which is false: \
+                               (epsilon, delta)-DP with delta > 0 bounds no Renyi divergence";
 
 /// Theorem 1: ε of one round at a total of `delta`.
 ///
@@ -37,7 +46,7 @@ pub const WHY_REFUTED: &str = "rests on Lemma 1, which is false: (epsilon, delta
 /// ```
 pub fn first_cut(users: u64, rate: f64, epsilon0: f64, delta: f64) -> Result<f64, Unmet> {
     let law = Binomial::new(users, rate).ok_or_else(|| Unmet("a rate in (0, 1]".into()))?;
-    // Half of δ for too many check-ins.
+    // Half of δ covers the event of too many check-ins.
     let expected = (users as f64 * rate) as u64;
     let rarely_more = |count: u64| law.ln_upper_tail(count) <= (0.5 * delta).ln();
     let most = bisect_integers(expected, users, rarely_more).holds;
@@ -74,7 +83,7 @@ pub fn lemma_1(order: f64, epsilon: f64, delta: f64) -> f64 {
     (epsilon + ln_m(least) / (order - 1.0)).max(0.0)
 }
 
-/// What the two approaches are asked about.
+/// The parameters of the two approaches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckIn {
     /// n.
@@ -91,7 +100,8 @@ pub struct CheckIn {
 
 impl CheckIn {
     /// All numbers of check-ins, with the logarithms of their probabilities. Far from the mean neighbors are
-    /// put together at the smallest of them, where whatever falls with the number of check-ins is largest.
+    /// grouped at the smallest of them: every bound used here decreases with the number of check-ins, so that
+    /// is the safe side.
     fn counts(&self) -> Vec<(u64, f64)> {
         let Some(law) = Binomial::new(self.users, self.rate) else {
             return Vec::new();
@@ -111,7 +121,7 @@ impl CheckIn {
             if near(next) && (k as f64) < mean {
                 next = next.min((mean - width).max(64.0).ceil() as u64).max(k + 1);
             }
-            // At most: the tail that does not contain the mean.
+            // An upper bound: the probability of the tail that does not contain the mean.
             let most = if (k as f64) < mean {
                 law.ln_lower_tail(next - 1)
             } else {
@@ -199,7 +209,7 @@ pub fn approach_2(setting: CheckIn) -> RdpCurve {
     )
 }
 
-/// The composed first cut: (ε, δ) of [`first_cut`] through Lemma 1.
+/// The baseline for composition: (ε, δ) of [`first_cut`], converted by Lemma 1.
 pub fn baseline(epsilon: f64, delta: f64) -> RdpCurve {
     RdpCurve::new(Orders::Integers(4096), move |order| {
         lemma_1(order, epsilon, delta)

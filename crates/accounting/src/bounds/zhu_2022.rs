@@ -1,12 +1,14 @@
 //! Zhu, Dong, Wang, *Optimal accounting of differential privacy via characteristic function* (AISTATS 2022),
-//! Proposition 30, on the clone pair: numerical-accounting's Lemma 7.
+//! Proposition 30, applied to the clones' pair: Lemma 7 of numerical-accounting.
 //!
 //! ```text
-//! m of n sampled, γ = m/n:   H_a ≤ H_a(γP + (1−γ)Q ‖ Q) = γ H_{a′}(P‖Q),   a′ = 1 + (a − 1)/γ        (a ≥ 1; the other side by symmetry)
+//! m of n sampled, γ = m/n:   H_a ≤ H_a(γP + (1−γ)Q ‖ Q) = γ H_{a′}(P‖Q),   a′ = 1 + (a − 1)/γ,  a ≥ 1
 //! ```
 //!
-//! (P, Q) dominates the shuffle of the m who are sampled. Side: upper. Standing: certified. For comparison:
-//! it treats the sample as if the rest of the population did not help to hide it; section 2's exact atoms do.
+//! and the other direction by symmetry. (P, Q) dominates the shuffle of the m sampled users. Side: upper.
+//! Standing: certified. For comparison: `Profile::sampled` has the exact distribution of a sampled shuffle.
+//! Its bound is smaller: this one bounds the shuffle first, as if only the sample existed, and applies the
+//! sampling to that bound.
 
 use super::balle_2018::before;
 use crate::bound::Side;

@@ -1,7 +1,11 @@
 //! The numbers a model computes with: f32 to train with, f64 to check the gradients with.
 
 mod sealed {
-    /// What the matrix products ask of a number.
+    /// The arithmetic that the matrix products need.
+    #[expect(
+        unnameable_types,
+        reason = "sealed: no other crate may implement `Real`"
+    )]
     pub trait Sealed: ndarray::LinalgScalar + std::ops::AddAssign {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}

@@ -1,5 +1,5 @@
-//! The cumulant function of a sum of lattice variables on the vertical line Re z = c, as [`crate::laplace`]
-//! wants it.
+//! The cumulant function of a sum of lattice variables on the vertical line Re z = c: the [`Line`] of
+//! [`crate::laplace`].
 
 use super::measure::Tilt;
 use super::sum::Sum;
@@ -11,16 +11,16 @@ use std::cell::RefCell;
 use std::f64::consts::PI;
 use std::rc::Rc;
 
-/// Up to this many nodes are always evaluated one by one.
+/// Up to this many nodes are always evaluated one by one, without a table.
 const FEW_NODES: f64 = 512.0;
 /// If more nodes than this have an integrand that is not negligible, one transform is cheaper than evaluating
 /// them.
 const MANY_ALIVE: f64 = 40.0;
-/// But only for sums of fewer terms: a transform has a larger rounding error, which is multiplied by the
-/// number of terms.
+/// Tables are made only for sums of fewer terms: a transform has a larger rounding error, which is multiplied
+/// by the number of terms.
 const FEW_TERMS: f64 = 1e5;
-/// Most nodes of a table: limits memory to some 100 MB. A sum with more nodes has many terms, and few nodes
-/// matter.
+/// Limits the nodes of a table, and so its memory to some 100 MB. A sum with more nodes has many terms, and
+/// few of its nodes matter.
 const MOST_TABLED: f64 = 4e6;
 
 /// The numbers on one line that do not depend on t.
@@ -179,7 +179,7 @@ impl Line for LatticeLine<'_, '_> {
             self.table.replace(Some(table));
             return;
         }
-        // Is the integrand above e^−40 far from the real axis? Then most nodes will be asked for.
+        // Is the integrand above e^−40 far from the real axis? Then most nodes will be needed.
         let alive = |fraction: f64| {
             let theta = (fraction * last).round() * step;
             self.node(theta, f64::NEG_INFINITY).ln_modulus > -40.0

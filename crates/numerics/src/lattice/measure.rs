@@ -12,7 +12,7 @@ use crate::special::{exp, ln};
 pub(super) const CHUNK: usize = 64;
 /// Bound on the rounding error of one such product, in units of [`ROUNDING`].
 pub(super) const PRODUCT: f64 = 4.0;
-/// Number of independent partial sums, which a processor can add at the same time.
+/// The number of independent partial sums: as many as wide vector registers hold doubles.
 pub(super) const LANES: usize = 8;
 
 /// A finite measure on the multiples of 2^k.
@@ -106,7 +106,7 @@ impl Measure {
         weights
     }
 
-    /// The same, from the weights at hand.
+    /// [`Measure::tilt`] from tilted weights that are already computed.
     pub(super) fn tilt_of(&self, c: f64, weights: &[f64]) -> Tilt {
         let first = self.first as f64;
         let mass = sum_with(weights, |_| 1.0);
@@ -151,7 +151,7 @@ pub(super) fn sum_with(weights: &[f64], f: impl Fn(f64) -> f64) -> f64 {
     lanes.iter().sum()
 }
 
-/// What [`Measure::tilt`] gives.
+/// The result of [`Measure::tilt`].
 #[derive(Clone, Copy, Debug)]
 pub struct Tilt {
     /// ln Σ p e^{cx}.

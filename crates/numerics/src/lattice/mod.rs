@@ -1,4 +1,4 @@
-//! Sums of many independent variables that live on a lattice, without ever forming their distribution.
+//! Sums of many independent variables on a lattice, without forming their distribution.
 //!
 //! Each variable has a finite measure on the multiples of a power of two. The sum of T₁ variables of the
 //! first kind, T₂ of the second, … has the cumulant function
@@ -12,13 +12,13 @@
 //! absolute error. Here some tens of nodes near the real axis are enough at any T, with relative accuracy
 //! wherever the saddle point lies.
 //!
-//! The masses are taken as exact. They need not add up to one. Standing: certified.
+//! The masses are treated as exact and need not add up to one. Standing: certified.
 //!
 //! * `measure`: one variable, and its tilting.
 //! * `sum`: independent variables added, and their cumulant function on the real axis.
 //! * `tilted`: transforms of a tilted measure, at one θ or at all of them.
 //! * `line`: the sum's cumulant function on a vertical line.
-//! * `ramp`: the expectations that a sum is asked for.
+//! * `ramp`: the expectations E(1 − e^{t−S})₊ and E(S − t)₊.
 
 mod line;
 mod measure;

@@ -12,12 +12,12 @@ use std::f64::consts::PI;
 use std::rc::Rc;
 
 impl Sum {
-    /// t ↦ ln E(1 − e^{t−S})₊, to be asked at several t.
+    /// t ↦ ln E(1 − e^{t−S})₊, for evaluation at several t.
     pub fn saturating_ramp(&self) -> Ramp<'_> {
         self.expected(Shape::Saturating)
     }
 
-    /// t ↦ ln E(S − t)₊, to be asked at several t.
+    /// t ↦ ln E(S − t)₊, for evaluation at several t.
     ///
     /// ```
     /// use shuffledp_numerics::lattice::{Measure, Sum};
@@ -34,7 +34,7 @@ impl Sum {
         self.expected(Shape::Plain)
     }
 
-    /// The same, for a caller who knows about where the saddle point is.
+    /// [`Sum::ramp`] for a caller who has an estimate of the saddle point.
     pub(crate) fn ramp_near(&self, c: f64) -> Ramp<'_> {
         Ramp {
             start: Some(c),
@@ -64,8 +64,8 @@ enum Shape {
 
 /// t ↦ ln E(1 − e^{t−S})₊ or ln E(S − t)₊ (E is the sum over masses, which need not add up to one).
 ///
-/// The integral may go along any line Re z = c > 0. Near a t that was asked for before, the earlier line is
-/// used again, with the numbers already computed on it.
+/// The integral may go along any line Re z = c > 0. For t close to an earlier one, the earlier line is
+/// reused, with the numbers already computed on it.
 pub struct Ramp<'a> {
     sum: &'a Sum,
     shape: Shape,
@@ -75,7 +75,8 @@ pub struct Ramp<'a> {
     prepared: RefCell<Option<Rc<Prepared<'a>>>>,
 }
 
-/// Losses of very different sizes may be added, so that c may be anywhere: geometric steps.
+/// The terms may have very different sizes, so c may have any order of magnitude: geometric steps, within 200
+/// orders of magnitude of one.
 const SEARCH: SaddleSearch = SaddleSearch {
     tolerance: 1e-2,
     shortest: 0.1,
@@ -84,8 +85,8 @@ const SEARCH: SaddleSearch = SaddleSearch {
     range: (1e-200, 1e200),
 };
 
-/// A line is used again while the saddle point is within this part of c: the integrand is then hardly larger
-/// than at its own saddle point.
+/// A line is reused while the saddle point is within this fraction of c: the integrand on it is then hardly
+/// larger than on the line through the saddle point.
 const NEAR: f64 = 0.02;
 
 impl<'a> Ramp<'a> {

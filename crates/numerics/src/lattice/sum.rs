@@ -11,7 +11,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds `count` more variables of this law.
+    /// Adds `count` more variables with this distribution.
     pub fn add(&mut self, measure: Arc<Measure>, count: u64) {
         match self
             .parts

@@ -11,12 +11,12 @@ use realfft::RealFftPlanner;
 use std::cell::{OnceCell, RefCell};
 use std::f64::consts::PI;
 
-/// One measure, tilted: its weights e^{cx − top} p, ready to be rotated.
+/// One tilted measure: its weights e^{cx − top} p.
 pub(super) struct TiltedMeasure<'a> {
     pub(super) measure: &'a Measure,
     pub(super) count: f64,
     pub(super) weights: Vec<f64>,
-    /// Σ weights, and ln φ(c) as the saddle has it.
+    /// Σ weights, and ln φ(c) as used at the saddle point.
     mass: f64,
     pub(super) ln_moment: f64,
     /// Bound on the relative error of the rotated sum, apart from the part that grows with |θ|, and that
@@ -30,7 +30,7 @@ pub(super) struct TiltedMeasure<'a> {
     envelope: OnceCell<Envelope>,
 }
 
-/// The largest |φ̂| from each of equally spaced θ on, up to half a period.
+/// For equally spaced θ, the largest |φ̂| between θ and half a period.
 struct Envelope {
     spacing: f64,
     from: Vec<f64>,
@@ -116,7 +116,7 @@ impl TiltedMeasure<'_> {
 /// Theorem 24.2); no entry can be off by more than the norm. `tests/lattice.rs` compares with plain sums.
 fn transform(part: &TiltedMeasure, stride: i64, size: usize) -> (Vec<Complex<f64>>, f64) {
     thread_local! {
-        // A plan holds tables of sines and is used again.
+        // A plan holds tables of sines; it is kept for the next transform.
         static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
     }
     let transform = PLANNER.with_borrow_mut(|planner| planner.plan_fft_forward(size));

@@ -23,7 +23,8 @@ use crate::special::{atan2, exp, exp_minus_1_minus_x, expm1, ln, ln_1p, sin_cos,
 use std::cell::Cell;
 use std::f64::consts::PI;
 
-/// Most terms of the transform (nodes times atoms) that are summed before giving up: about a second of work.
+/// Limits the terms of the transform (nodes times atoms) to about a second of work. Beyond it the integral
+/// gives no enclosure, and the bounds that the caller has without it remain.
 const MOST_WORK: f64 = 2e7;
 
 /// Encloses ln E(S)₊.
@@ -60,11 +61,11 @@ struct SumLine<'a> {
     range: f64,
     /// Bound on the relative error of the tilted variance.
     variance_slack: f64,
-    /// How often M was evaluated.
+    /// The number of evaluations of M.
     evaluated: Cell<f64>,
 }
 
-/// M(c + iθ), times e^{−top} but for its logarithm.
+/// M(c + iθ), times e^{−top}, and its logarithm without that factor.
 struct Moment {
     real: f64,
     imaginary: f64,
@@ -230,7 +231,7 @@ impl Line for SumLine<'_> {
     }
 
     fn most_nodes(&self) -> f64 {
-        // For a law of many atoms the transform is expensive.
+        // For a distribution of many atoms each evaluation is expensive.
         if self.evaluated.get() * self.rays.len() as f64 > MOST_WORK {
             0.0
         } else {

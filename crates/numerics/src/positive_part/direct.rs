@@ -25,20 +25,20 @@ use crate::log_space::ln_add_exp;
 use crate::rounding::ROUNDING;
 use crate::special::{exp, ln};
 
-/// Most inner terms, about, that are summed at an accuracy of 1e-6; longer sums are left to the contour. At
-/// coarser accuracies the contour is cheaper, like one over the square root of the accuracy, and the limit
-/// falls with it.
+/// Limits the inner terms summed at an accuracy of 1e-6; longer sums are left to the contour, which is then
+/// faster. The cost of the contour is proportional to one over the square root of the accuracy, and the limit
+/// changes with it.
 const MOST_WORK: f64 = 250_000.0;
-/// The windows drop about e^{−this} of the answer.
+/// The windows drop about e^{−34} ≈ 2e-15 of the answer: about eight units in the last place.
 const DROPPED: f64 = 34.0;
 
-/// Encloses ln E(S)₊, or declines when it would take too long.
+/// Encloses ln E(S)₊; `None` if it would take too long.
 pub(super) fn evaluate(sum: &Sum, saddle: &Saddle, accuracy: f64) -> Option<LnEnclosure> {
     evaluate_within(sum, saddle, MOST_WORK * (1e-6 / accuracy).sqrt().min(1.0))
 }
 
 pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<LnEnclosure> {
-    // The windows may drop e^{−DROPPED} of the answer, and what they drop is measured in units of m E X₊.
+    // The windows may drop e^{−DROPPED} of the answer; the dropped part is bounded in units of m E X₊.
     let most = sum.count * sum.mean_positive_value();
     let budget = DROPPED + (ln(most) - saddle.ln_estimate(Kernel::Ramp)).max(0.0);
     let present = sum.atoms.iter().copied().filter(|atom| atom.weight > 0.0);
@@ -115,7 +115,7 @@ struct Term {
     upper: f64,
 }
 
-/// The sum of the values that are already chosen, known to within `slack`.
+/// The sum of the values already chosen, accurate to within `slack`.
 #[derive(Clone, Copy)]
 struct Partial {
     base: f64,
@@ -132,7 +132,7 @@ impl Partial {
     }
 }
 
-/// The two atoms that share what the outer ones leave.
+/// The two atoms that share the draws left by the outer ones.
 struct LastTwo {
     /// Weights of the outer atoms, the higher and the lower one.
     weights: Vec<f64>,

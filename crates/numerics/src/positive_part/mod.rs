@@ -1,10 +1,10 @@
 //! The expected positive part of a sum: E(X₁ + … + Xₘ + s)₊ for independent X of one finite law.
 //!
-//! The answer is a pair of numbers that enclose the truth: every discretization, truncation and rounding
-//! error is bounded and added on its side.
+//! The answer is an enclosure of the true value: every discretization, truncation and rounding error is
+//! bounded and added on its side.
 //!
-//! Three methods, chosen by the work they would take. Where several apply they agree within their stated
-//! errors (`tests/positive_part.rs`).
+//! There are three methods, chosen by the work they would take. Where several apply they agree within their
+//! stated errors (`tests/positive_part.rs`).
 //!
 //! * `direct`: sum over the counts of the atoms, positive terms only. For small m, or when all but one atom
 //!   are rare.
@@ -43,7 +43,7 @@ pub struct Atom {
 pub struct Sum<'a> {
     /// The law of X: weights add up to one.
     pub atoms: &'a [Atom],
-    /// E X, known better than by adding up the atoms; at most zero.
+    /// E X, more accurate than the sum over the atoms; at most zero.
     pub mean: f64,
     /// m, the number of terms.
     pub count: f64,
@@ -54,9 +54,9 @@ pub struct Sum<'a> {
 impl Sum<'_> {
     /// Encloses ln E(X₁ + … + Xₘ + s)₊.
     ///
-    /// `accuracy` is the relative accuracy asked of the *point where the value is reached*: the enclosure of
-    /// the logarithm is about `accuracy · |d ln E / d ln mean|` wide. It steers the work and never the
-    /// soundness.
+    /// `accuracy` is the relative accuracy of the *mean at which a value of E is reached*: the enclosure of
+    /// the logarithm is about `accuracy · |d ln E / d ln mean|` wide. It affects the work and the width,
+    /// never the soundness.
     ///
     /// ```
     /// use shuffledp_numerics::positive_part::{Atom, Sum};
@@ -70,7 +70,7 @@ impl Sum<'_> {
         self.ln_positive_part_as(accuracy, Wanted::Both)
     }
 
-    /// The same where perhaps only one end is wanted. The other end may then be infinite.
+    /// [`Sum::ln_positive_part`] if perhaps only one end is wanted. The other end may then be infinite.
     pub fn ln_positive_part_as(&self, accuracy: f64, wanted: Wanted) -> LnEnclosure {
         // Work in units of a power of two near the largest value, so that no power of a value overflows.
         let magnitude = self
@@ -165,12 +165,12 @@ pub mod testing {
     //! Two of the methods by name, for tests that compare them.
     use super::{LnEnclosure, Sum, Tilted, contour, direct};
 
-    /// By the contour integral, whatever the size.
+    /// By the contour integral, for any size.
     pub fn by_contour(sum: &Sum, accuracy: f64) -> Option<LnEnclosure> {
         Tilted::find(sum).map(|tilted| contour::evaluate(sum, &tilted, accuracy))
     }
 
-    /// By summation over counts, whatever the work.
+    /// By summation over counts, without a limit on the work.
     pub fn by_direct(sum: &Sum) -> Option<LnEnclosure> {
         Tilted::find(sum)
             .and_then(|tilted| direct::evaluate_within(sum, &tilted.saddle, f64::INFINITY))

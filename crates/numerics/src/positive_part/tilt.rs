@@ -14,8 +14,8 @@ use crate::rounding::ROUNDING;
 use crate::saddle::{Found, SaddleSearch};
 use crate::special::{exp, exp_minus_1_minus_x, expm1, ln, ln_1p};
 
-/// The values are in units of the largest one, so that c has a natural size and the bracket an ordinary
-/// middle.
+/// The values are in units of the largest one, so that c has a known order of magnitude and bisection can use
+/// the arithmetic middle.
 const SEARCH: SaddleSearch = SaddleSearch {
     tolerance: 1e-3,
     shortest: 0.0,
@@ -155,8 +155,8 @@ impl ErrorScale {
     }
 }
 
-/// The saddle point: the c > 0 where K(c) − 2 ln c is least. There the integrand e^{K(z)}/z² is smallest on
-/// the real axis and falls fastest off it.
+/// The saddle point: the c > 0 that minimizes K(c) − 2 ln c. There the integrand e^{K(z)}/z² is smallest on
+/// the real axis and falls fastest away from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tilted {
     pub(super) saddle: Saddle,
@@ -187,8 +187,8 @@ impl Tilted {
         }
     }
 
-    /// How wide the enclosure of ln E may be for a relative `accuracy` of the mean at which a value is
-    /// reached: d ln E / d ln mean is about c times the mean of the sum.
+    /// The width of the enclosure of ln E for a relative `accuracy` of the mean at which a value is reached:
+    /// d ln E / d ln mean is about c times the mean of the sum.
     pub(super) fn target(&self, sum: &Sum, accuracy: f64) -> f64 {
         let leverage = (self.saddle.c * (sum.count * sum.mean + sum.shift).abs()).max(1.0);
         (accuracy * leverage).clamp(1e-11, 0.25)

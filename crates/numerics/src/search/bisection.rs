@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //!
-//! The two ends are taken on trust: the condition fails at `fails` and holds at `holds`, which may be the
+//! The two ends are not checked: the condition must fail at `fails` and hold at `holds`, which may be the
 //! smaller one of the two. Each step evaluates the condition in the middle and moves the end of the same kind
 //! there. So [`Bracket::holds`] is a point where the condition was seen to hold, or the end that was given;
 //! likewise [`Bracket::fails`]. This is true of any condition, monotone or not: if it is not monotone, the
@@ -10,7 +10,7 @@
 
 use std::convert::Infallible;
 
-/// The two ends of a bisection, named by what the condition said there.
+/// The two ends of a bisection, named by the value of the condition there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bracket<T> {
     /// Here the condition failed (or this is the end that was given).
@@ -36,7 +36,7 @@ impl<T: PartialOrd + Copy> Bracket<T> {
         }
     }
 
-    /// Moves the end of the kind that was seen at x.
+    /// Moves the end at which the condition has the value that it has at x.
     fn put(&mut self, x: T, held: bool) {
         if held {
             self.holds = x;
@@ -54,7 +54,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// More halvings than it takes from the largest double to zero: the tolerance alone decides.
+    /// More halvings than it takes from the largest double to zero, so that the tolerance alone decides.
     const ALWAYS_ENDS: u32 = 2200;
 
     /// After this many evaluations.
@@ -73,7 +73,7 @@ impl Stop {
         }
     }
 
-    /// But after this many evaluations in any case.
+    /// At the latest after this many evaluations.
     pub fn or_after(self, steps: u32) -> Self {
         Self { steps, ..self }
     }
@@ -184,8 +184,8 @@ pub fn try_bisect_integers_from_below<E>(
     try_bisect_integers(fails, holds, condition)
 }
 
-/// The first integer in [`low`, `high`] where a monotone condition holds; `high`, unseen, if it holds nowhere
-/// below it. Nothing is taken on trust at `low`.
+/// The first integer in [`low`, `high`] where a monotone condition holds; `high`, without evaluation, if it
+/// holds nowhere below it. The condition may hold or fail at `low`.
 ///
 /// ```
 /// use shuffledp_numerics::search::first_integer;

@@ -1,8 +1,8 @@
-//! The crossing of a falling function, with a result that says which end is safe.
+//! The zero of a decreasing function, with a result that states which end is safe.
 //!
-//! The function is known as an enclosure only, so there is no single root. What there is: a point where the
-//! certified value is already at or below zero, and a point close by where it is not. The search keeps that
-//! bracket from first to last, so an early stop costs tightness and never soundness.
+//! The function is known as an enclosure only, so there is no single root, but a point where the certified
+//! value is at or below zero, and a point close by where it is not. The search keeps that bracket throughout,
+//! so stopping early costs tightness and never soundness.
 
 /// Two points around the crossing of a falling function.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,14 +13,14 @@ pub struct Crossing {
     pub below: f64,
 }
 
-/// Most evaluations: bisection alone needs about 60 to reach neighboring doubles.
+/// Limits the evaluations to twice the 60 that bisection alone needs to reach neighboring doubles.
 const MAX_EVALUATIONS: u32 = 120;
 
 /// Where a falling `function` crosses zero within (`low`, `high`), to a relative distance `tolerance`.
 ///
-/// The ends are taken on trust: above zero at `low`, at or below zero at `high`. Values may be infinite.
-/// Secant steps from `guess` (a point, and how far off it may be, relatively), bisection whenever they do not
-/// halve the bracket.
+/// The ends are not checked: the function must be above zero at `low`, and at or below zero at `high`. Values
+/// may be infinite. Secant steps from `guess` (a point, and its relative error), with bisection whenever they
+/// do not halve the bracket.
 ///
 /// ```
 /// use shuffledp_numerics::search::falling_crossing;
@@ -50,7 +50,7 @@ pub fn falling_crossing(
         if width <= tolerance * below.x || above.x.next_up() >= below.x {
             break;
         }
-        // Every third evaluation the bracket must have halved, else the secant is being fooled.
+        // If the bracket has not halved in three evaluations, secants converge badly: bisect.
         let bisect = evaluation % 3 == 2 && width > 0.5 * width_before;
         if evaluation % 3 == 2 {
             width_before = width;
@@ -63,7 +63,7 @@ pub fn falling_crossing(
             value: function(next),
         };
         if point.value.is_nan() {
-            // Nothing was learnt: the bracket stands as it is.
+            // The value gives no information, so the bracket is the result.
             break;
         }
         if point.value > 0.0 {
@@ -73,7 +73,7 @@ pub fn falling_crossing(
         }
         next = match (above.value.is_finite(), below.value.is_finite()) {
             (true, true) => secant(above, below, tolerance),
-            // Only one side seen: walk towards the other with growing strides.
+            // Only one side has been evaluated: step towards the other, by larger and larger steps.
             (true, false) => above.x * (1.0 + stride),
             (false, true) => below.x * (1.0 - stride),
             (false, false) => f64::NAN,

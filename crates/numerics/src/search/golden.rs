@@ -1,16 +1,15 @@
-//! Golden section: where a function that first falls and then rises is least.
+//! Golden section: the minimum of a function that first decreases and then increases.
 //!
-//! The result is an estimate of the place, good to about the square root of the rounding error, because a
-//! function is flat where it is least. Neither function proves anything; a caller that needs a bound
-//! evaluates its bound at the place found, where it holds as it does everywhere.
+//! The result is an estimate, accurate to about the square root of the rounding error, because a function is
+//! flat at its minimum. Callers that need a bound evaluate a bound that holds everywhere at the point found.
 
-/// (√5 − 1)/2: the part of an interval that one step keeps.
+/// (√5 − 1)/2: the fraction of the interval that one step keeps.
 fn kept() -> f64 {
     0.5 * (5f64.sqrt() - 1.0)
 }
 
-/// The middle of the interval that is left of [`low`, `high`] after `steps` steps. Two evaluations a step,
-/// both at points computed from the ends, so that rounding errors do not add up.
+/// The middle of the interval that remains of [`low`, `high`] after `steps` steps. Two evaluations per step,
+/// both at points computed from the ends, so that rounding errors do not accumulate.
 ///
 /// ```
 /// use shuffledp_numerics::search::golden_middle;
@@ -30,8 +29,9 @@ pub fn golden_middle(low: f64, high: f64, steps: u32, f: impl Fn(f64) -> f64) ->
     0.5 * (low + high)
 }
 
-/// The best inner point seen, with its value, until the interval is at most `width` long or `ended`
-/// says so (it is told the ends). One evaluation a step: of the two inner points one is used again.
+/// The best inner point evaluated, with its value. The search ends when the interval is at most `width` long
+/// or `ended`, called with its ends, returns true. One evaluation per step: one of the two inner points is
+/// reused.
 ///
 /// `None` where the interval is too short from the start, or no value is below infinity.
 ///

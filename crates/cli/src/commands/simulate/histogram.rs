@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::values;
 use clap::Args;
 use shuffledp::protocol::{make_consistent, of_all_users};
-use shuffledp::randomizers::{BestOracle, Device};
+use shuffledp::randomizers::{Device, categorical::best_oracle};
 use shuffledp::{Input, Parameter, grouped, names};
 use std::collections::HashMap;
 
@@ -49,7 +49,7 @@ impl HistogramArguments {
         let Values { names, places } = self.read()?;
         let people = round.people(places.len() as u64)?;
         let k = names.len() as u64;
-        let mut spec = round.spec(&people, |epsilon0| Ok(BestOracle::name(k, epsilon0)))?;
+        let mut spec = round.spec(&people, |epsilon0| Ok(best_oracle::name(k, epsilon0)))?;
         if spec
             .randomizer
             .entry()

@@ -1,17 +1,18 @@
-//! Clipping: values beyond which a single term decides, and values so low that nothing makes up for them.
+//! Clipping: values so large that a single term makes the sum positive, and values so low that no other terms
+//! make it positive again.
 //!
-//! Let K be so large that one term of that size decides the sign: P(K + the other terms ≤ 0) ≤ p. Then with
-//! X′ = min(X, K)
+//! Let K be so large that one term of that size makes the sum positive: P(K + the other terms ≤ 0) ≤ p. Then
+//! with X′ = min(X, K)
 //!
 //! ```text
 //! E(Σ X′ + s)₊ + m E(X−K)₊ (1 − p)  ≤  E(Σ X + s)₊  ≤  E(Σ X′ + s)₊ + m E(X−K)₊
 //! ```
 //!
-//! because x ↦ (x)₊ has slope at most 1, and slope 1 where the sum of the clipped terms is positive. So what
-//! lies beyond K, be it e⁵⁰ times as far out, enters by its mean alone.
+//! because x ↦ (x)₊ has slope at most 1, and slope 1 where the sum of the clipped terms is positive. So
+//! values beyond K, even e⁵⁰ times K, enter by their mean alone.
 //!
-//! At the other end, values below −L are raised to −L. For an upper bound that is safe; from a lower bound,
-//! what it can have added is subtracted.
+//! At the other end, values below −L are raised to −L. For an upper bound that is safe; for a lower bound,
+//! the most that it can have added is subtracted.
 
 use super::super::tilt::Tilted;
 use super::super::{Atom, Sum};
@@ -22,11 +23,11 @@ use crate::log_space::ln_add_exp;
 use crate::rounding::ROUNDING;
 use crate::special::{exp, exp_minus_1_minus_x, ln, ln_1p};
 
-/// A term decides the sign if it exceeds what the others lack by this many of their standard deviations. For
-/// Gaussian sums p is then below 1e-4; the bound on p is computed in any case.
+/// A term makes the sum positive if it exceeds the deficit of the others by this many of their standard
+/// deviations. For Gaussian sums p is then below 1e-4; the bound on p is computed in any case.
 const DECIDED: f64 = 4.5;
-/// Values are rare, and not counted among what the others usually lack, if the chance of one among all terms
-/// is at most this.
+/// Values are rare, and not counted in the usual deficit of the others, if the probability of one among all
+/// terms is at most this.
 const RARE: f64 = 1e-3;
 
 /// The law of max(−L, min(X, K)), sorted.

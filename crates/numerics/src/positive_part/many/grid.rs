@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 /// Values below −`HOPELESS`/c are cut off, c the tilt: they contribute less than e^{−45} ≈ 3e-20 to E e^{cX}.
 const HOPELESS: f64 = 45.0;
-/// The most points of a lattice, at an accuracy of 1e-6; errors grow with the square of the step.
+/// Limits the points of a lattice at an accuracy of 1e-6, and so time and memory; coarser accuracies need
+/// fewer, because errors grow with the square of the step.
 const MOST_POINTS: f64 = 524_288.0;
 /// An atom of at least this weight is made a point of the lattice, so that splitting it costs nothing.
 const HEAVY: f64 = 0.05;
@@ -81,7 +82,7 @@ impl Grid {
     /// A law on the lattice on the given side of this one, which is sorted.
     fn measure(&self, atoms: &[Atom], end: End) -> Option<Measure> {
         let up = end.outward();
-        // Positions in steps, moved to the safe side by what they may be off.
+        // Positions in steps, moved to the safe side by the bound on their error.
         let moved: Vec<(f64, f64)> = atoms
             .iter()
             .filter(|atom| end == End::Upper || atom.value > self.floor)
@@ -109,7 +110,7 @@ impl Grid {
             .fold(f64::NEG_INFINITY, f64::max)
             .ceil()
             + 1.0;
-        // Nothing left, or more than a lattice holds.
+        // No mass left, or more points than a lattice may have.
         if !(high - low < 4.0 * MOST_POINTS && low.abs() < 1e15) {
             return None;
         }

@@ -1,8 +1,9 @@
 //! Laws of many atoms: the cells of a continuous law, or a channel with thousands of outputs. Their tails may
 //! be heavy.
 //!
-//! 1. **Clipping** (`clipping`). Values so large that a single one decides the sign of the sum are cut off,
-//!    and enter by their mean alone. Values so low that nothing makes up for them are raised, or left out.
+//! 1. **Clipping** (`clipping`). Values so large that a single one makes the sum positive are cut off, and
+//!    enter by their mean alone. Values so low that no other terms make the sum positive again are raised, or
+//!    left out.
 //! 2. **Off a lattice** (`thinning`). For very many terms the transform decays quickly. Neighboring atoms are
 //!    merged on the safe side, and some hundred nodes of the Laplace integral (`contour`) are cheaper than a
 //!    lattice and free of the rounding of m-th powers.
@@ -22,19 +23,19 @@ use crate::enclosure::{End, LnEnclosure, NEGLIGIBLE, Wanted};
 use crate::laplace::Kernel;
 use clipping::Clipped;
 
-/// Fewest atoms that are handled here; smaller laws are left to `direct` and `contour`, which take them as
-/// they are.
+/// The smallest number of atoms handled here; for fewer, `direct` and `contour` are fast without merging
+/// atoms.
 pub(super) const MANY: usize = 64;
 /// Above this many terms try the contour first: on the lattice the rounding error of each mass is multiplied
 /// by the number of terms.
 const MANY_TERMS: f64 = 300.0;
 /// Up to this many atoms try the contour first, too: its cost grows with the number of atoms.
 const FEW_ATOMS: usize = 400;
-/// Above this many terms a heavy tail is no reason to try the lattice first.
+/// Above this many terms the contour is tried first even if the tail is heavy.
 const VERY_MANY_TERMS: f64 = 1e5;
 /// A tail is heavy if the tilted law has at least this many times the variance of the law itself.
 const HEAVY_TAIL: f64 = 1.5;
-/// What thinning may add to the variance of a term, in units of the accuracy asked for.
+/// The relative variance that thinning may add to a term, in units of the requested accuracy.
 const THINNING: f64 = 3.0;
 
 /// Encloses ln E(S)₊, as far as wanted.
