@@ -212,6 +212,24 @@ impl DirectionLaw {
         self.law.map(|law| law.mean_length(self.growth()))
     }
 
+    /// v = Σπ(P − Q)² of the upper bound: for a round of n users with n large, about √(v/n)-GDP.
+    ///
+    /// ```
+    /// use shuffledp_accounting::DirectionLaw;
+    /// // A ramp costs much less than a report of one bit at the same ε₀: 2(E − 1)²/(E + 1).
+    /// let ramp = DirectionLaw::ramp(Some(1290), 2.0, None)?;
+    /// let bit = 2.0 * 2f64.exp_m1().powi(2) / (2f64.exp() + 1.0);
+    /// assert!(ramp.chi_square().unwrap() < bit / 15.0);
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn chi_square(&self) -> Option<f64> {
+        let growth = self.growth();
+        self.law.map(|law| {
+            let moments = law.ramp.moments();
+            2.0 * growth * growth * moments.square / (1.0 + growth * moments.rise)
+        })
+    }
+
     /// η/(1/4): the squared signal-to-noise ratio of a mean against that of a trusted server with the same
     /// budget, when n is large and by the upper bound.
     pub fn efficiency(&self) -> Option<f64> {
