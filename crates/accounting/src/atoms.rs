@@ -94,6 +94,22 @@ impl Atom {
         }
     }
 
+    /// Adds to a list: to the weight of the atom with these ratios, if there is one.
+    pub(crate) fn join(self, atoms: &mut Vec<Self>) {
+        match atoms.iter_mut().find(|a| a.p == self.p && a.q == self.q) {
+            Some(same) => same.weight += self.weight,
+            None => atoms.push(self),
+        }
+    }
+
+    /// The same in a share of all reports.
+    pub(crate) fn scaled(self, share: f64) -> Self {
+        Self {
+            weight: self.weight * share,
+            ..self
+        }
+    }
+
     pub(crate) fn mirrored(self) -> Self {
         Self {
             p: self.q,
@@ -361,10 +377,7 @@ impl Atoms {
             if u0 != u1 {
                 atom.subtracted = atom.p + atom.q;
             }
-            match atoms.iter_mut().find(|a| a.p == atom.p && a.q == atom.q) {
-                Some(same) => same.weight += w,
-                None => atoms.push(atom),
-            }
+            atom.join(&mut atoms);
         }
         atoms.push(Atom::plain(rest, 0.0, 0.0));
         Self::checked(atoms, None)
@@ -399,12 +412,8 @@ impl Atoms {
                 subtracted: atom.subtracted * scale,
             })
             .collect();
-        let mut add = |atom: Atom| match atoms.iter_mut().find(|a| a.p == atom.p && a.q == atom.q) {
-            Some(same) => same.weight += atom.weight,
-            None => atoms.push(atom),
-        };
-        add(Atom::plain(1.0 - highest, absent, absent));
-        add(Atom::plain(highest - lowest, 0.0, 0.0));
+        Atom::plain(1.0 - highest, absent, absent).join(&mut atoms);
+        Atom::plain(highest - lowest, 0.0, 0.0).join(&mut atoms);
         Ok(Self::checked(atoms, Some(self.loss_limit))?.leaving_out(self.lost * own))
     }
 

@@ -113,6 +113,7 @@ const LISTS: &[&[Entry]] = &[
     mechanism::GAUSSIAN,
     mechanism::DISCRETE_GAUSSIAN,
     mechanism::ONE_BIT_VECTORS,
+    mechanism::DIRECTIONS,
     mechanism::APPROXIMATE_LDP,
     mechanism::RATIO,
     mechanism::RANDOM_ALLOCATION,

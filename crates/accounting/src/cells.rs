@@ -44,7 +44,7 @@ impl Fineness {
     }
 
     /// Width of a cell in standard deviations (or decay lengths), as a power of two.
-    fn width(self) -> f64 {
+    pub(crate) fn width(self) -> f64 {
         match self {
             Self::Finest => 1.0 / 2048.0,
             Self::Fine => 1.0 / 512.0,
@@ -77,6 +77,28 @@ const NODES: [(f64, f64); 4] = [
     (0.796_666_477_413_626_7, 0.222_381_034_453_374_5),
     (0.960_289_856_497_536_2, 0.101_228_536_290_376_3),
 ];
+
+/// ∫ f over [0, width].
+pub(crate) fn integral(width: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let [total] = integrals(width, |d| [f(d)]);
+    total
+}
+
+/// The same of several functions at once.
+pub(crate) fn integrals<const N: usize>(width: f64, f: impl Fn(f64) -> [f64; N]) -> [f64; N] {
+    let half = 0.5 * width;
+    let mut totals = [0.0; N];
+    for (node, weight) in NODES {
+        for d in [half * (1.0 - node), half * (1.0 + node)] {
+            let values = f(d);
+            totals
+                .iter_mut()
+                .zip(values)
+                .for_each(|(total, value)| *total += weight * value);
+        }
+    }
+    totals.map(|total| half * total)
+}
 
 /// Mass `weight` at the likelihood ratio e^s.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -231,21 +253,17 @@ impl<D: Fn(f64, f64) -> f64> Ray<D> {
     /// ∫ ω(z) f(z − low) dz over [low, high]. ω is evaluated relative to the end that is a multiple of the
     /// width.
     fn integral(&self, low: f64, high: f64, f: impl Fn(f64) -> f64) -> f64 {
-        let (width, half) = (high - low, 0.5 * (high - low));
+        let width = high - low;
         // The far end of the first cell, and the near end of all others, are multiples of the width.
         let anchor_high = low == self.from;
-        let mut total = 0.0;
-        for (node, weight) in NODES {
-            for d in [half * (1.0 - node), half * (1.0 + node)] {
-                let omega = if anchor_high {
-                    (self.density)(high, d - width)
-                } else {
-                    (self.density)(low, d)
-                };
-                total += weight * omega * f(d);
-            }
-        }
-        half * total
+        integral(width, |d| {
+            let omega = if anchor_high {
+                (self.density)(high, d - width)
+            } else {
+                (self.density)(low, d)
+            };
+            omega * f(d)
+        })
     }
 
     /// The two ends, zero of s, and multiples of the width in between.

@@ -34,6 +34,8 @@ pub enum Parameter {
     Categories,
     /// The number of coordinates of a vector.
     Dimension,
+    /// Where the density of a direction begins to rise.
+    Start,
     /// The number of rounds.
     Rounds,
     /// The accuracy of a composed ε.
@@ -63,6 +65,7 @@ impl Parameter {
         Self::Sigma,
         Self::Domain,
         Self::Dimension,
+        Self::Start,
         Self::Ratio,
         Self::Variation,
         Self::Cover,
@@ -91,6 +94,7 @@ impl Parameter {
             Self::Dropout => "dropout",
             Self::Categories => "k",
             Self::Dimension => "dimension",
+            Self::Start => "start",
             Self::Rounds => "rounds",
             Self::Accuracy => "accuracy",
             Self::Order => "orders",
@@ -119,6 +123,9 @@ impl Parameter {
             Self::Dropout => "the fraction of reports that are lost",
             Self::Categories => "the number of categories (at least 2)",
             Self::Dimension => "the number of coordinates",
+            Self::Start => {
+                "where the density of a direction begins to rise, in standard deviations"
+            }
             Self::Rounds => "the number of rounds",
             Self::Accuracy => "the relative accuracy of epsilon",
             Self::Order => "the orders of the Renyi divergence",

@@ -52,6 +52,7 @@ mod relation;
 mod round;
 mod schema;
 mod spec;
+mod sphere;
 mod unshuffled;
 mod upper;
 
@@ -68,7 +69,7 @@ pub use divergence::Divergence;
 pub use error::{Error, Parameter};
 pub use local::{Categories, Domain, LocalDelta, LocalEpsilon, RatioSummary, Sigma};
 pub use mechanism::{
-    DiscreteGaussian, Local, Mechanism, Oracle, OracleKind, ScalarKind, SquareWave,
+    DirectionLaw, DiscreteGaussian, Local, Mechanism, Oracle, OracleKind, ScalarKind, SquareWave,
 };
 pub use participation::{Participation, Rate};
 pub use plan::Plan;

@@ -46,8 +46,10 @@ pub struct RandomizerSpec {
     pub domain: Option<Domain>,
     /// The number of categories.
     pub k: Option<u64>,
-    /// The number of coordinates of a vector; no guarantee depends on it.
+    /// The number of coordinates of a vector; only the laws of directions depend on it.
     pub dimension: Option<u64>,
+    /// Where the density of a direction begins to rise, in standard deviations of the cosine.
+    pub start: Option<f64>,
     /// The bound p on likelihood ratios, in a ratio summary.
     pub p: Option<f64>,
     /// The bound β on the total variation distance, in a ratio summary.
@@ -88,6 +90,7 @@ impl RandomizerSpec {
             domain: None,
             k: None,
             dimension: None,
+            start: None,
             p: None,
             beta: None,
             q: None,
@@ -166,6 +169,7 @@ impl RandomizerSpec {
             Parameter::Domain => self.domain.map(|domain| domain.name().to_owned()),
             Parameter::Categories => count(self.k),
             Parameter::Dimension => count(self.dimension),
+            Parameter::Start => real(self.start),
             Parameter::Ratio => real(self.p),
             Parameter::Variation => real(self.beta),
             Parameter::Cover => real(self.q),
@@ -434,6 +438,8 @@ struct Fields {
     )]
     dimension: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     p: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     beta: Option<f64>,
@@ -503,6 +509,7 @@ impl TryFrom<Fields> for RoundSpec {
             domain: fields.domain,
             k: fields.k,
             dimension: fields.dimension,
+            start: fields.start,
             p: fields.p,
             beta: fields.beta,
             q: fields.q,
@@ -533,6 +540,7 @@ impl From<RoundSpec> for Fields {
             domain: randomizer.domain,
             k: randomizer.k,
             dimension: randomizer.dimension,
+            start: randomizer.start,
             p: randomizer.p,
             beta: randomizer.beta,
             q: randomizer.q,

@@ -123,6 +123,7 @@ fn the_specific_bound_beats_the_general_one() {
                 ScalarKind::TruncatedLaplace,
                 ScalarKind::Piecewise,
                 ScalarKind::Duchi,
+                ScalarKind::Hybrid,
             ] {
                 let (low, high) = epsilon(Mechanism::scalar(kind, epsilon0).unwrap(), users, 1e-6);
                 assert!(
@@ -305,9 +306,10 @@ fn no_dataset_of_three_is_worse() {
     }
 }
 
-/// The piecewise mechanism on a few values: its reports, by which windows they fall into.
+/// The piecewise mechanism on a few values: its reports, by which windows they fall into. And the hybrid, which
+/// has these reports and Duchi's.
 #[test]
-fn no_dataset_of_three_is_worse_for_the_piecewise_mechanism() {
+fn no_dataset_of_three_is_worse_for_the_piecewise_mechanism_and_the_hybrid() {
     for epsilon0 in [0.5f64, 1.0, 3.0] {
         let h = (0.5 * epsilon0).exp();
         let c = (h + 1.0) / (h - 1.0);
@@ -341,20 +343,29 @@ fn no_dataset_of_three_is_worse_for_the_piecewise_mechanism() {
         for row in &rows {
             assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         }
-        let piecewise = Mechanism::scalar(ScalarKind::Piecewise, epsilon0).unwrap();
-        let round = Round::new(piecewise, 3).unwrap();
-        for epsilon in [0.0, 0.2, 0.7] {
-            let (lower, upper) = delta(&round, epsilon);
-            let found = brute_force(&rows, epsilon);
-            assert!(
-                found <= upper * (1.0 + 1e-9),
-                "{epsilon0} at {epsilon}: {found} {upper}"
-            );
-            // The datasets of the lower bound are among these.
-            assert!(
-                found >= lower * (1.0 - 1e-9),
-                "{epsilon0} at {epsilon}: {found} {lower}"
-            );
+        let often = if epsilon0 > 0.61 { 1.0 - 1.0 / h } else { 0.0 };
+        let lean = 0.5 * (0.5 * epsilon0).tanh();
+        let mixed = |(row, x): (&Vec<f64>, &f64)| {
+            let mut mixed: Vec<f64> = row.iter().map(|entry| often * entry).collect();
+            mixed.extend([0.5 + lean * x, 0.5 - lean * x].map(|bit| (1.0 - often) * bit));
+            mixed
+        };
+        let hybrid: Vec<Vec<f64>> = rows.iter().zip(&values).map(mixed).collect();
+        for (kind, rows) in [(ScalarKind::Piecewise, rows), (ScalarKind::Hybrid, hybrid)] {
+            let round = Round::new(Mechanism::scalar(kind, epsilon0).unwrap(), 3).unwrap();
+            for epsilon in [0.0, 0.2, 0.7] {
+                let (lower, upper) = delta(&round, epsilon);
+                let found = brute_force(&rows, epsilon);
+                assert!(
+                    found <= upper * (1.0 + 1e-9),
+                    "{kind:?} {epsilon0} at {epsilon}: {found} {upper}"
+                );
+                // The datasets of the lower bound are among these.
+                assert!(
+                    found >= lower * (1.0 - 1e-9),
+                    "{kind:?} {epsilon0} at {epsilon}: {found} {lower}"
+                );
+            }
         }
     }
 }

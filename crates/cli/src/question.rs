@@ -56,9 +56,14 @@ pub(crate) struct RoundFlags {
     /// Number of categories, for krr, sue, oue, subset, hadamard, olh and discrete-laplace
     #[arg(long, value_name = "K")]
     k: Option<Count>,
-    /// Number of coordinates of a vector: no guarantee depends on it [default: 8, where it is run]
+    /// Number of coordinates of a vector: only priv-unit and ramp cost less for saying it [default: 8, where
+    /// it is run]
     #[arg(long, value_name = "D")]
     dimension: Option<Count>,
+    /// Where the density of ramp begins to rise, in standard deviations of the cosine [default: where it is
+    /// most efficient]
+    #[arg(long, value_name = "T0")]
+    start: Option<Real>,
     /// Number of users n, at least 2 (1e6 is understood)
     #[arg(long, value_name = "N")]
     users: Option<Count>,
@@ -83,7 +88,8 @@ pub(crate) struct RoundFlags {
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "randomizer", "epsilon0", "delta0", "file", "sigma", "domain", "k", "dimension", "users",
+            "randomizer", "epsilon0", "delta0", "file", "sigma", "domain", "k", "dimension", "start",
+            "users",
             "sample", "check_in", "rounds", "adaptive_within_round", "colluding",
         ]
     )]
@@ -164,6 +170,7 @@ impl RoundFlags {
         randomizer.sigma = real(self.sigma);
         randomizer.k = count(self.k);
         randomizer.dimension = count(self.dimension);
+        randomizer.start = real(self.start);
         randomizer.domain = self.domain.map(|domain| match domain {
             DomainName::Interval => Domain::Interval,
             DomainName::Ball => Domain::Ball,

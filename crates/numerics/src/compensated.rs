@@ -24,7 +24,13 @@ impl Total {
 }
 
 /// The sum of all terms.
-pub(crate) fn sum(terms: impl Iterator<Item = f64>) -> f64 {
+///
+/// ```
+/// use shuffledp_numerics::compensated::sum;
+/// // Added one by one, the small terms would all be lost.
+/// assert_eq!(sum([1.0].into_iter().chain([1e-16; 10_000])), 1.0 + 1e-12);
+/// ```
+pub fn sum(terms: impl Iterator<Item = f64>) -> f64 {
     let mut total = Total::default();
     terms.for_each(|term| total.add(term));
     total.value()

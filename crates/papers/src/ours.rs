@@ -1,4 +1,6 @@
-//! What this project adds: how close the bounds are, and what they cost.
+//! What this project adds: how close the bounds are, what they cost, and what they say about randomizers.
+
+mod directions;
 
 use crate::curves::{any_ldp, digits, epsilon, line, linear, logarithmic};
 use crate::error::Error;
@@ -6,14 +8,14 @@ use crate::exhibit::{Exhibit, Make, Shown};
 use crate::note::{markdown, note};
 use shuffledp::bounds::{Unmet, feldman_2021, feldman_2023};
 use shuffledp::learning::{Charge, Recipe, Rule, Schedule, Training};
-use shuffledp::randomizers::{PrivUnit, R2, Randomizer};
-use shuffledp::{Delta, Epsilon, Mechanism, Round, Side, Standing};
+use shuffledp::randomizers::{R2, Randomizer};
+use shuffledp::{Delta, DirectionLaw, Epsilon, Mechanism, Round, Side, Standing};
 use shuffledp::{grouped, plain, rounded_to};
 use shuffledp_plot::{Axis, EVERYWHERE, Picture};
 use shuffledp_plot::{Look, Series, Sheet};
 use std::time::Instant;
 
-pub(super) const EXHIBITS: [Exhibit; 3] = [
+pub(super) const EXHIBITS: [Exhibit; 4] = [
     Exhibit {
         id: "ours/gap-closed",
         title: "the upper bound over the lower one",
@@ -28,6 +30,11 @@ pub(super) const EXHIBITS: [Exhibit; 3] = [
         id: "ours/which-randomizer",
         title: "what a budget buys a learner, by randomizer and local guarantee",
         make: Make::Accounted(which_randomizer),
+    },
+    Exhibit {
+        id: "ours/directions",
+        title: "the efficiency of reports that are directions, against a trusted server",
+        make: Make::Accounted(directions::directions),
     },
 ];
 
@@ -184,6 +191,7 @@ fn affordable(mechanism: Mechanism) -> Result<u64, Error> {
 
 fn which_randomizer() -> Result<Shown, Error> {
     const D: usize = 1290;
+    const NAMES: [&str; 3] = ["R_2", "PrivUnit", "the ramp"];
     let at = vec![0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0];
     // Reports times the square of the signal over that of the noise in one coordinate.
     let worth = |rounds: u64, scale: f64| {
@@ -191,37 +199,42 @@ fn which_randomizer() -> Result<Shown, Error> {
         (rounds > 0).then_some(rounds as f64 * 1e4 * square)
     };
     let mut rows = Vec::new();
-    let (mut bits, mut directions) = (Vec::new(), Vec::new());
+    let mut worths = vec![Vec::new(); NAMES.len()];
     for &epsilon0 in &at {
-        let (bit, direction) = (R2::new(D, 1.0, epsilon0)?, PrivUnit::new(D, 1.0, epsilon0)?);
-        let rounds = [
-            affordable(bit.mechanism().clone())?,
-            affordable(direction.mechanism().clone())?,
-        ];
-        bits.push(worth(rounds[0], bit.scale()));
-        directions.push(worth(rounds[1], direction.scale()));
-        let cell = |value: Option<f64>| value.map_or("-".to_owned(), digits);
-        rows.push(vec![
-            plain(epsilon0),
-            grouped(rounds[0]),
-            cell(bits[bits.len() - 1]),
-            grouped(rounds[1]),
-            cell(directions[directions.len() - 1]),
-        ]);
+        let bit = R2::new(D, 1.0, epsilon0)?;
+        let step = DirectionLaw::priv_unit(Some(D as u64), epsilon0)?;
+        let ramp = DirectionLaw::ramp(Some(D as u64), epsilon0, None)?;
+        // The mean of a direction is shorter by as much as a decoded report is longer.
+        let length = |law: &DirectionLaw| law.mean_length().map_or(f64::NAN, f64::recip);
+        let mut row = vec![plain(epsilon0)];
+        for (worths, (mechanism, scale)) in worths.iter_mut().zip([
+            (bit.mechanism().clone(), bit.scale()),
+            (Mechanism::from(step), length(&step)),
+            (Mechanism::from(ramp), length(&ramp)),
+        ]) {
+            let rounds = affordable(mechanism)?;
+            let worth = worth(rounds, scale);
+            row.extend([grouped(rounds), worth.map_or("-".to_owned(), digits)]);
+            worths.push(worth);
+        }
+        rows.push(row);
     }
-    let series = |name: &str, values: Vec<Option<f64>>| Series {
-        name: name.to_owned(),
+    let series = NAMES.iter().zip(worths).map(|(name, values)| Series {
+        name: (*name).to_owned(),
         side: Side::Upper,
         standing: None,
         look: Look::Line,
         values,
-    };
+    });
+    let series: Vec<Series> = series.collect();
     let table = markdown(
         &[
             "epsilon0",
             "rounds, R_2",
             "worth",
             "rounds, PrivUnit",
+            "worth",
+            "rounds, ramp",
             "worth",
         ],
         &rows,
@@ -240,7 +253,7 @@ fn which_randomizer() -> Result<Shown, Error> {
         sheet: Sheet {
             over: "epsilon0".to_owned(),
             at,
-            series: vec![series("R_2", bits), series("PrivUnit", directions)],
+            series,
         },
         note: note!("ours/which_randomizer.md", table = table),
     })

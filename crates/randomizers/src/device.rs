@@ -155,6 +155,8 @@ mod tests {
         spec.delta0 = needs.contains(&"delta0").then_some(1e-9);
         spec.sigma = needs.contains(&"sigma").then_some(2.0);
         spec.k = needs.contains(&"k").then_some(7);
+        // Without it the price is that of any dimension, and the device has one.
+        spec.dimension = matches!(name, "priv-unit" | "ramp").then_some(8);
         spec
     }
 

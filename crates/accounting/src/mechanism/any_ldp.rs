@@ -10,7 +10,7 @@
 use super::response::{first_value, third_value};
 use super::{Adversary, Family, Local, Mechanism};
 use crate::atoms::Atoms;
-use crate::catalog::{Entry, Input, VectorNorm};
+use crate::catalog::{Entry, Input};
 use crate::cells::Fineness;
 use crate::error::{Error, Parameter};
 use crate::local::{Categories, LocalEpsilon};
@@ -41,36 +41,19 @@ pub(crate) const SOME_ENTRIES: &[Entry] = &[
         "some-ldp",
         "One epsilon0-LDP randomizer of which nothing else is known: no lower bound",
         |_| Input::Anything,
-        &[],
         |_| "some epsilon0-LDP randomizer".to_owned(),
-    ),
-    some(
-        "hybrid",
-        "Duchi's bit or the piecewise mechanism, by a coin",
-        |_| Input::Number,
-        &[],
-        |_| "the hybrid mean mechanism".to_owned(),
     ),
     some(
         "hierarchy",
         "One level of a hierarchical histogram, for quantiles",
         |_| Input::Number,
-        &[],
         |_| "a hierarchical histogram".to_owned(),
     ),
     some(
         "prefixes",
         "A prefix of a word, for heavy hitters",
         |_| Input::Text,
-        &[],
         |_| "prefixes of words".to_owned(),
-    ),
-    some(
-        "priv-unit",
-        "A direction that leans to a vector of bounded l2 norm",
-        |_| Input::Vector(VectorNorm::L2),
-        &[Parameter::Dimension],
-        |_| "PrivUnit on vectors".to_owned(),
     ),
 ];
 
@@ -78,14 +61,13 @@ const fn some(
     name: &'static str,
     title: &'static str,
     input: fn(&RandomizerSpec) -> Input,
-    takes: &'static [Parameter],
     phrase: fn(&RandomizerSpec) -> String,
 ) -> Entry {
     Entry {
         name,
         title,
         needs: &[Parameter::Epsilon0],
-        takes,
+        takes: &[],
         pairs_are_alike: true,
         input,
         mechanism: |spec| Mechanism::some_ldp(spec.epsilon0()?),

@@ -6,6 +6,7 @@
 
 mod any_ldp;
 mod approximate_ldp;
+mod direction;
 mod discrete_gaussian;
 mod gaussian;
 mod matrix;
@@ -18,6 +19,7 @@ mod square_wave;
 
 use any_ldp::AnyLdp;
 use approximate_ldp::ApproximateLdp;
+pub use direction::DirectionLaw;
 pub use discrete_gaussian::DiscreteGaussian;
 use gaussian::Gaussian;
 use matrix::Matrix;
@@ -31,6 +33,7 @@ pub use square_wave::SquareWave;
 
 pub(crate) use any_ldp::{ENTRIES as ANY_LDP, SOME_ENTRIES as SOME_LDP};
 pub(crate) use approximate_ldp::ENTRIES as APPROXIMATE_LDP;
+pub(crate) use direction::ENTRIES as DIRECTIONS;
 pub(crate) use discrete_gaussian::ENTRIES as DISCRETE_GAUSSIAN;
 pub(crate) use gaussian::ENTRIES as GAUSSIAN;
 pub(crate) use matrix::ENTRIES as MATRIX;
@@ -178,6 +181,8 @@ enum Kind {
     Scalar(Scalar),
     /// The square wave mechanism.
     SquareWave(SquareWave),
+    /// A direction that leans to a vector.
+    Direction(DirectionLaw),
     /// Gaussian noise.
     Gaussian(Gaussian),
     /// Of n steps of the Gaussian mechanism one, chosen at random, sees the record: not a shuffle, but the
@@ -197,6 +202,7 @@ impl Kind {
             Self::ApproximateLdp(family) => family,
             Self::Scalar(family) => family,
             Self::SquareWave(family) => family,
+            Self::Direction(family) => family,
             Self::Gaussian(family) => family,
             Self::RandomAllocation(family) => family,
         }
@@ -410,6 +416,12 @@ impl Mechanism {
 impl From<Oracle> for Mechanism {
     fn from(oracle: Oracle) -> Self {
         Self(Kind::Oracle(oracle))
+    }
+}
+
+impl From<DirectionLaw> for Mechanism {
+    fn from(direction: DirectionLaw) -> Self {
+        Self(Kind::Direction(direction))
     }
 }
 

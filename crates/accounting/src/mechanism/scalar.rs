@@ -1,4 +1,4 @@
-//! Randomizers of one number: Laplace, truncated Laplace, discrete Laplace, Duchi, piecewise.
+//! Randomizers of one number: Laplace, truncated Laplace, discrete Laplace, Duchi, piecewise, hybrid.
 //!
 //! Values in [0, 1] (any interval, after rescaling), ε₀-LDP. E = e^ε₀, κ = e^{−ε₀/2}.
 //!
@@ -9,6 +9,11 @@
 //! | discrete Laplace, k values | integers, P(z) ∝ α^\|z−x\|, α = E^{−1/(k−1)} | probability from the farther end | α^{(k−1)/2}, or 2α^{k/2}/(1+α) for k even |
 //! | Duchi, Jordan, Wainwright 2013 | one of two values, linear in x | that of binary randomized response | 2/(E+1) |
 //! | piecewise (Wang et al. 2019), h = √E, C = (h+1)/(h−1) | high density on a window of length C−1 that moves with x, within [−C, C]; E times lower elsewhere | the low density | 2C of it |
+//!
+//! | hybrid (Wang et al. 2019) | above ε₀ = 0.61 with probability 1 − 1/h piecewise, else Duchi's; and which | those of both | both, mixed |
+//!
+//! The hybrid's report says which of the two it is: its atoms are those of both, weighted. Both are largest in
+//! convex order at the ends, so the mixture is.
 //!
 //! For the three Laplace kinds a report between the ends has P = e^s, Q = 1 on one side, s = ln of the ratio
 //! of the ends' densities, and the density of s falls as e^{−s/2}: [`crate::cells`]. The others have finitely
@@ -42,6 +47,13 @@ pub enum ScalarKind {
     Duchi,
     /// The piecewise mechanism.
     Piecewise,
+    /// One of the last two, by a coin.
+    Hybrid,
+}
+
+impl ScalarKind {
+    /// Up to this ε₀ the hybrid is Duchi's mechanism (Wang et al. 2019).
+    pub const HYBRID_FROM: f64 = 0.61;
 }
 
 /// A randomizer of a number in an interval.
@@ -99,6 +111,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         |spec| Mechanism::scalar(ScalarKind::Piecewise, spec.epsilon0()?),
         |_| "the piecewise mean mechanism".to_owned(),
     ),
+    entry(
+        "hybrid",
+        "Duchi's bit or the piecewise mechanism, by a coin",
+        |spec| Mechanism::scalar(ScalarKind::Hybrid, spec.epsilon0()?),
+        |_| "the hybrid mean mechanism".to_owned(),
+    ),
 ];
 
 const fn entry(
@@ -127,6 +145,7 @@ impl Family for Scalar {
             ScalarKind::DiscreteLaplace(_) => "discrete-laplace",
             ScalarKind::Duchi => "duchi",
             ScalarKind::Piecewise => "piecewise",
+            ScalarKind::Hybrid => "hybrid",
         }
     }
 
@@ -199,8 +218,8 @@ impl Scalar {
     fn blanket(&self, fineness: Fineness) -> Result<Atoms, Error> {
         let epsilon0 = self.epsilon0.value();
         // No noise worth the name: what holds for any randomizer is as good, and quick.
-        let loud =
-            epsilon0 > LOUD && !matches!(self.kind, ScalarKind::Piecewise | ScalarKind::Duchi);
+        let finite = [ScalarKind::Piecewise, ScalarKind::Duchi, ScalarKind::Hybrid];
+        let loud = epsilon0 > LOUD && !finite.contains(&self.kind);
         if epsilon0 == 0.0 || loud {
             return Atoms::ldp(self.epsilon0);
         }
@@ -232,6 +251,7 @@ impl Scalar {
                 return Atoms::kary_blanket(Categories::TWO, self.epsilon0);
             }
             ScalarKind::Piecewise => piecewise(epsilon0, Others::Anybody),
+            ScalarKind::Hybrid => return self.hybrid(Others::Anybody),
         };
         atoms.push(Atom::of(self.left_over(), 0.0, 0.0, 0.0));
         Atoms::of_epsilon0(atoms, self.epsilon0)
@@ -251,7 +271,8 @@ impl Scalar {
                 let alpha = exp(-rate);
                 (-expm1(-half * rate) - alpha * expm1(-(half - 1.0) * rate)) / (1.0 + alpha)
             }
-            ScalarKind::Duchi => 0.0,
+            // Both have laws of their own making.
+            ScalarKind::Duchi | ScalarKind::Hybrid => 0.0,
             ScalarKind::Piecewise => {
                 // 1 − 2C·low, low = (h − 1)/(2h(h + 1)).
                 -expm1(-0.5 * epsilon0)
@@ -318,8 +339,30 @@ impl Scalar {
                 (law(piecewise(epsilon0, Others::FirstEnd))?, at_end.into()),
                 (law(piecewise(epsilon0, Others::Middle))?, at_middle.into()),
             ],
+            ScalarKind::Hybrid => vec![
+                (self.hybrid(Others::FirstEnd)?, at_end.into()),
+                (self.hybrid(Others::Middle)?, at_middle.into()),
+            ],
             ScalarKind::Duchi => Vec::new(),
         })
+    }
+
+    /// The hybrid: piecewise reports with probability 1 − 1/h, bits with probability 1/h, or bits alone.
+    fn hybrid(&self, others: Others) -> Result<Atoms, Error> {
+        let epsilon0 = self.epsilon0.value();
+        if epsilon0 <= ScalarKind::HYBRID_FROM {
+            return Atoms::of_epsilon0(bit(epsilon0, others, 1.0), self.epsilon0);
+        }
+        let (often, rare) = (-expm1(-0.5 * epsilon0), exp(-0.5 * epsilon0));
+        let mut atoms = bit(epsilon0, others, rare);
+        for atom in piecewise(epsilon0, others) {
+            atom.scaled(often).join(&mut atoms);
+        }
+        if others == Others::Anybody {
+            // 1 − 1/h of the piecewise reports are left over.
+            Atom::of(often * often, 0.0, 0.0, 0.0).join(&mut atoms);
+        }
+        Atoms::of_epsilon0(atoms, self.epsilon0)
     }
 
     /// The report of a user at one end.
@@ -432,6 +475,29 @@ enum Others {
     FirstEnd,
     /// All in the middle.
     Middle,
+}
+
+/// Duchi's bit, user 1 at either end, in a share of all reports.
+fn bit(epsilon0: f64, others: Others, share: f64) -> Vec<Atom> {
+    let growth = expm1(epsilon0);
+    let (e, whole) = (1.0 + growth, 2.0 + growth);
+    let first = match others {
+        Others::Anybody => Atom::of(share / whole, e, 1.0, growth),
+        Others::FirstEnd => Atom::of(share * e / whole, 1.0, 1.0 / e, growth / e),
+        Others::Middle => {
+            let scale = 2.0 / whole;
+            Atom::of(0.5 * share, scale * e, scale, scale * growth)
+        }
+    };
+    let second = match others {
+        Others::FirstEnd => Atom::of(share / whole, 1.0, e, -growth),
+        _ => first.mirrored(),
+    };
+    let mut atoms = vec![first, second];
+    if others == Others::Anybody {
+        atoms.push(Atom::of(share * growth / whole, 0.0, 0.0, 0.0));
+    }
+    atoms
 }
 
 /// The piecewise mechanism, user 1 at either end. In closed form, because C − 1 loses all its digits where ε₀

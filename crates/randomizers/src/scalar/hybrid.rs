@@ -6,8 +6,10 @@
 //! ```
 //!
 //! Both are ε₀-LDP and the choice does not depend on the value, so the report, which includes the choice, is
-//! ε₀-LDP. The accountant has no exact distribution for the mixture and uses the bounds of any ε₀-LDP
-//! randomizer. A report is the choice in one byte and the chosen mechanism's report in three.
+//! ε₀-LDP. On its grid the piecewise mechanism has an ε₀ a little smaller than asked for; the bit and the coin
+//! use the same one, so that the distribution is exactly the one that the accountant computes with. The bit,
+//! which says more, is chosen with the probability above or a little less. A report is the choice in one byte
+//! and the chosen mechanism's report in three.
 
 use crate::device::Device;
 use crate::dynamic::Dynamic;
@@ -18,10 +20,8 @@ use crate::scalar::duchi::{Bit, Duchi};
 use crate::scalar::piecewise::{Cells, Piecewise};
 use crate::scalar::{Noise, Number};
 use crate::wire;
-use shuffledp_accounting::{Mechanism, RandomizerSpec};
+use shuffledp_accounting::{Local, Mechanism, RandomizerSpec, ScalarKind};
 
-/// Up to this ε₀ the mixture with the smallest worst-case variance is the bit alone (Wang et al. 2019).
-const BIT_ONLY_UP_TO: f64 = 0.61;
 /// The first byte of a report of the one-bit mechanism.
 const BIT: u8 = 0;
 /// The first byte of a report of the piecewise mechanism.
@@ -35,23 +35,27 @@ pub type Hybrid = Number<Either>;
 pub struct Either {
     mechanism: Mechanism,
     bit: Bit,
-    /// The piecewise mechanism, and the coin that chooses it.
+    /// The piecewise mechanism, and the coin that chooses the bit.
     cell: Option<(Cells, Coin)>,
 }
 
 impl Hybrid {
     /// The hybrid mechanism for numbers in [0, 1].
     pub fn new(epsilon0: f64) -> Result<Self, Error> {
-        let cell = if epsilon0 > BIT_ONLY_UP_TO {
-            let rare = (-0.5 * epsilon0).exp();
-            let coin = Coin::at_most(1.0 - rare, rare);
-            Some((Piecewise::new(epsilon0)?.0, coin))
-        } else {
-            None
-        };
+        let mut own = epsilon0;
+        let mut cell = None;
+        if epsilon0 > ScalarKind::HYBRID_FROM {
+            let cells = Piecewise::new(epsilon0)?.0;
+            if let Local::Pure(epsilon0) = cells.mechanism().local() {
+                // A grid that just falls below the limit is priced at the limit, which is more.
+                own = epsilon0.value().max(ScalarKind::HYBRID_FROM.next_up());
+            }
+            let rare = (-0.5 * own).exp();
+            cell = Some((cells, Coin::at_most(rare, 1.0 - rare)));
+        }
         Ok(Self(Either {
-            mechanism: Mechanism::some_ldp(epsilon0)?,
-            bit: Duchi::new(epsilon0)?.0,
+            mechanism: Mechanism::scalar(ScalarKind::Hybrid, own)?,
+            bit: Duchi::new(own)?.0,
             cell,
         }))
     }
@@ -75,7 +79,7 @@ impl Noise for Either {
     fn draw<R: Random + ?Sized>(&self, value: f64, random: &mut R, report: &mut [u8]) {
         report.fill(0);
         match &self.cell {
-            Some((cells, coin)) if coin.toss(random) => {
+            Some((cells, bit)) if !bit.toss(random) => {
                 report[0] = CELL;
                 cells.draw(value, random, &mut report[1..]);
             }
@@ -101,7 +105,7 @@ impl Noise for Either {
         let bit = self.bit.variance(value);
         match &self.cell {
             Some((cells, coin)) => {
-                coin.probability() * cells.variance(value) + coin.complement() * bit
+                coin.complement() * cells.variance(value) + coin.probability() * bit
             }
             None => bit,
         }
@@ -117,12 +121,12 @@ impl Noise for Either {
         let coin = self.cell.as_ref();
         match report[0] {
             BIT if report[2..] == [0, 0] => {
-                let chance = coin.map_or(1.0, |(_, coin)| coin.complement());
+                let chance = coin.map_or(1.0, |(_, coin)| coin.probability());
                 Some(chance * self.bit.probability(value, &report[1..2])?)
             }
             CELL => {
                 let (cells, coin) = coin?;
-                Some(coin.probability() * cells.probability(value, &report[1..])?)
+                Some(coin.complement() * cells.probability(value, &report[1..])?)
             }
             _ => None,
         }

@@ -12,8 +12,8 @@
 //!
 //! The probability of keeping a seed outside the cap is rounded up, towards more privacy. The guarantee
 //! assumes that the caps of all values hold the same fraction of the 2¹²⁸ seeds, as for a random function; a
-//! difference could not be found by computation. The accountant has no exact distribution for it and uses the
-//! bounds of any ε₀-LDP randomizer. A device tries 1/(q + (1−q)/E) seeds on average.
+//! difference could not be found by computation. The cap is the one that the accountant computes with
+//! ([`DirectionLaw`]). A device tries 1/(q + (1−q)/E) seeds on average.
 
 use crate::device::{Device, dimension};
 use crate::dynamic::Dynamic;
@@ -22,8 +22,7 @@ use crate::sample::coin::{Coin, round_up};
 use crate::sample::random::Random;
 use crate::sample::sphere::{SEED, add_direction, direction, norm, seed, side, upright};
 use crate::vector::{Ball, Shape, Vectors};
-use shuffledp_accounting::{Mechanism, RandomizerSpec};
-use shuffledp_numerics::search::golden_middle;
+use shuffledp_accounting::{DirectionLaw, Mechanism, RandomizerSpec};
 use shuffledp_numerics::special::{beta_share, ln_gamma};
 
 /// A random direction that is more likely near the vector's.
@@ -90,19 +89,16 @@ impl PrivUnit {
                 allowed: "two or more dimensions and [1e-6, 16] for PrivUnit".into(),
             });
         }
-        let (odds, d) = (epsilon0.exp(), dimension as f64);
-        let gain = |g: f64| Cap::of(g, d).gain(odds);
-        // m is unimodal in g: golden section. A coordinate of a random direction has standard deviation 1/√d;
-        // the best threshold for ε₀ ≤ 16 is below 20 of these.
-        let widest = (20.0 / d.sqrt()).min(0.999_999);
-        let threshold = golden_middle(0.0, widest, 80, |g| -gain(g));
+        let law = DirectionLaw::priv_unit(Some(dimension as u64), epsilon0)?;
+        // Known in two or more dimensions at these ε₀.
+        let threshold = law.start().unwrap_or_default();
         Ok(Self(LeaningDirection {
             shape,
-            mechanism: Mechanism::some_ldp(epsilon0)?,
+            mechanism: Mechanism::from(law),
             threshold,
             // Kept with probability 1/E or a little more: refused at odds of at most E − 1 to 1.
             refuse: Coin::at_most(epsilon0.exp_m1(), 1.0),
-            cap: Cap::of(threshold, d),
+            cap: Cap::of(threshold, dimension as f64),
         }))
     }
 }
