@@ -172,7 +172,7 @@ impl Pld {
         };
         let lattice = Lattice::new(resolution.exponent);
         let limit = bounds.loss_limit();
-        let reach = lattice.index_above(limit).min(MOST_POINTS);
+        let reach = lattice.index_above(bounds.flat_from()).min(MOST_POINTS);
         let last = first_index(reach, |i| bounds.meets(lattice.loss(i), resolution.ln_tail));
         let asked = match bounds.is_expensive() {
             true => sparse(last),

@@ -134,7 +134,7 @@ impl Resolution {
         ln_tail: f64,
         company: Company,
     ) -> Self {
-        let limit = bounds.loss_limit().min(LARGEST_LOSS);
+        let limit = bounds.flat_from().min(LARGEST_LOSS);
         let finest = bounds.loss_deviation() * (12.0 * accuracy).sqrt();
         let start = finest.clamp(1e-12 * limit, limit);
         let tail = bisect_on_log_scale(start, limit, 1.1, |loss| bounds.meets(loss, ln_tail)).holds;

@@ -82,6 +82,13 @@ impl UpperProfile for Alone {
         }
     }
 
+    fn flat_from(&self) -> f64 {
+        match self.local {
+            Local::Pure(epsilon0) | Local::Approximate(epsilon0, _) => epsilon0.value(),
+            _ => f64::INFINITY,
+        }
+    }
+
     fn loss_deviation(&self) -> f64 {
         match self.local {
             Local::Pure(epsilon0) | Local::Approximate(epsilon0, _) => epsilon0.value(),

@@ -42,8 +42,13 @@ pub(crate) trait UpperProfile: Debug + Send + Sync {
         self.ln_delta(epsilon, accuracy)
     }
 
-    /// From this ε on the bound stays as it is: zero where the loss is bounded.
+    /// From this ε on the bound is zero; infinite where it never is.
     fn loss_limit(&self) -> f64;
+
+    /// From this ε on the bound does not fall any more.
+    fn flat_from(&self) -> f64 {
+        self.loss_limit()
+    }
 
     /// About the standard deviation of the privacy loss, by which searches and lattices are laid out.
     fn loss_deviation(&self) -> f64;
@@ -57,8 +62,10 @@ pub(crate) trait UpperProfile: Debug + Send + Sync {
 /// No ε above this is looked at: e^ε must stay a double.
 const LARGEST_EPSILON: f64 = 700.0;
 
-/// A search for ε does not begin below this part of the largest: some 30 doublings lead back up.
+/// A search for ε does not begin below this part of the largest: some hundred strides lead back up.
 const LEAST_GUESS: f64 = 1e-9;
+/// By which factor it walks.
+const STRIDE: f64 = 1.25;
 
 /// The least ε with δ(ε) ≤ `delta` by this bound, where it is below `best`.
 pub(crate) fn epsilon_below(bound: &dyn UpperProfile, delta: f64, best: f64) -> Option<f64> {
@@ -67,20 +74,20 @@ pub(crate) fn epsilon_below(bound: &dyn UpperProfile, delta: f64, best: f64) -> 
     if above(0.0) <= 0.0 {
         return Some(0.0);
     }
-    let highest = best.min(bound.loss_limit()).min(LARGEST_EPSILON);
+    let highest = best.min(bound.flat_from()).min(LARGEST_EPSILON);
     // The search takes its upper end on trust, so walk up to one. Far out an evaluation may take long, and
-    // mostly there is no need to go there.
+    // mostly there is no need to go there. Small steps: a bound that pays for moved mass by e^ε first falls
+    // and then rises, and may be small enough only in between.
     let guess = by_central_limit(bound.loss_deviation(), delta);
     let guess = guess.clamp(LEAST_GUESS * highest, 0.5 * highest);
-    let mut low = 0.0;
-    let mut high = (2.0 * guess).min(highest);
+    let (mut low, mut high) = (0.0, guess);
     while above(high) > 0.0 {
         if high >= highest {
             return None;
         }
-        (low, high) = (high, (2.0 * high).min(highest));
+        (low, high) = (high, (STRIDE * high).min(highest));
     }
-    let crossing = falling_crossing(low, high, (guess, 0.05), FINE, above);
+    let crossing = falling_crossing(low, high, (0.5 * (low + high), 0.05), FINE, above);
     (crossing.below < best).then_some(crossing.below)
 }
 
@@ -176,6 +183,12 @@ impl Dominating {
             .unwrap_or(f64::INFINITY);
         let others = self.others.iter().map(|other| other.loss_limit());
         others.fold(laws, f64::min)
+    }
+
+    /// From here on some bound does not fall any more: a lattice need not reach further.
+    pub(crate) fn flat_from(&self) -> f64 {
+        let others = self.others.iter().map(|other| other.flat_from());
+        others.fold(self.loss_limit(), f64::min)
     }
 
     /// The smallest standard deviation of the loss that a bound speaks of.

@@ -66,6 +66,14 @@ impl Sampling {
     }
 }
 
+impl Sampling {
+    /// The largest loss after sampling that a loss of one report becomes.
+    fn after(&self, loss: f64) -> f64 {
+        let rates = self.buckets.iter().map(|bucket| bucket.rate);
+        ln_1p(rates.fold(0.0, f64::max) * expm1(loss)) * (1.0 + CLOSED_FORM)
+    }
+}
+
 /// The counts of Bin(n, g) in buckets.
 fn buckets(users: u64, rate: f64) -> Option<Vec<Bucket>> {
     let n = users as f64;
@@ -136,13 +144,11 @@ impl UpperProfile for Sampling {
     }
 
     fn loss_limit(&self) -> f64 {
-        let most = self
-            .buckets
-            .iter()
-            .map(|bucket| bucket.rate)
-            .fold(0.0, f64::max);
-        let alone = self.alone.loss_limit();
-        ln_1p(most * expm1(alone)) * (1.0 + CLOSED_FORM)
+        self.after(self.alone.loss_limit())
+    }
+
+    fn flat_from(&self) -> f64 {
+        self.after(self.alone.flat_from())
     }
 
     fn loss_deviation(&self) -> f64 {
