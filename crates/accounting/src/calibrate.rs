@@ -44,6 +44,19 @@ impl Unknown {
         }
     }
 
+    /// The same for this plan: a mechanism may be defined for less noise than most are.
+    fn range_in(self, plan: &Plan) -> (f64, f64, f64) {
+        let (easiest, limit, start) = self.range();
+        let least = |(round, _): &(Round, u64)| round.mechanism().least_sigma();
+        match self {
+            Self::Sigma => {
+                let limit = plan.rounds().iter().map(least).fold(0.0, f64::max);
+                (easiest, limit, start)
+            }
+            _ => (easiest, limit, start),
+        }
+    }
+
     /// Whether it is a whole number.
     pub fn is_whole(self) -> bool {
         matches!(self, Self::Rounds | Self::Users)
@@ -61,11 +74,10 @@ impl Unknown {
     }
 
     /// Six digits, rounded to where ε is less: what meets the budget still does.
-    fn short(self, value: f64) -> f64 {
+    fn short(self, value: f64, (easiest, limit, _): (f64, f64, f64)) -> f64 {
         if self.is_whole() {
             return value;
         }
-        let (easiest, limit, _) = self.range();
         let scale = 10f64.powf(5.0 - value.log10().floor());
         let short = if easiest < limit {
             (value * scale).floor() / scale
@@ -119,7 +131,9 @@ pub fn calibrate<E: From<Error>>(
     let (budget, at) = (target.value(), delta.value());
     // Refuses a δ that no account answers, before anything is searched.
     let (easiest, ..) = unknown.range();
-    let first = account(&plan(easiest)?)?.epsilon(delta)?;
+    let first = plan(easiest)?;
+    let range = unknown.range_in(&first);
+    let first = account(&first)?.epsilon(delta)?;
     if first.upper().get() > target {
         return Err(E::from(Error::BudgetNotMet {
             parameter: unknown.parameter(),
@@ -129,14 +143,14 @@ pub fn calibrate<E: From<Error>>(
         }));
     }
     let search = |bound: &dyn Fn(&Account) -> Result<f64, Error>| {
-        hardest(unknown, |value| match plan(value) {
+        hardest(unknown, range, |value| match plan(value) {
             Ok(plan) => Ok((bound(&account(&plan)?)? / budget).ln()),
             // A sample that no longer fits into the users, say: the easiest value was a plan.
             Err(_) => Ok(f64::INFINITY),
         })
     };
     let (value, is_extreme) = search(&|account| account.upper_epsilon(at))?;
-    let value = unknown.short(value);
+    let value = unknown.short(value, range);
     let attains = |(round, _): &(Round, u64)| round.mechanism().has_lower_bound();
     let at_best = match plan(value)?.rounds().iter().all(attains) {
         true => Some(search(&|account| account.lower_epsilon(at))?.0),
@@ -152,8 +166,11 @@ pub fn calibrate<E: From<Error>>(
 
 /// The value with the most ε whose `excess`, ln of ε over the budget, is not positive, and whether it is the
 /// last there is. The value with the least ε is known to have none.
-fn hardest<E>(unknown: Unknown, excess: impl Fn(f64) -> Result<f64, E>) -> Result<(f64, bool), E> {
-    let (easiest, limit, start) = unknown.range();
+fn hardest<E>(
+    unknown: Unknown,
+    (easiest, limit, start): (f64, f64, f64),
+    excess: impl Fn(f64) -> Result<f64, E>,
+) -> Result<(f64, bool), E> {
     let (mut met, mut unmet) = ((easiest, f64::NEG_INFINITY), None);
     // Towards whichever side the threshold is on, in growing strides.
     let mut value = unknown.rounded(start);

@@ -88,6 +88,11 @@ impl Entry {
         self.takes
     }
 
+    /// Whether the analyzer sees nothing but the sum of all reports, and how many they are.
+    pub fn only_sum_is_seen(&self) -> bool {
+        SUMS.iter().any(|list| list.contains(self))
+    }
+
     /// What a person holds, where no optional parameter says otherwise.
     pub fn input(&'static self) -> Input {
         (self.input)(&RandomizerSpec::of(self))
@@ -115,8 +120,12 @@ const LISTS: &[&[Entry]] = &[
     mechanism::ONE_BIT_VECTORS,
     mechanism::APPROXIMATE_LDP,
     mechanism::RATIO,
+    mechanism::SECURE_SUM,
     mechanism::RANDOM_ALLOCATION,
 ];
+
+/// Of these only the sum is seen.
+const SUMS: &[&[Entry]] = &[mechanism::SECURE_SUM];
 
 /// Every randomizer that the accountant can price by name.
 ///

@@ -96,7 +96,10 @@ impl Composition {
         if limit.is_finite() {
             return limit;
         }
-        let ends = self.parts.iter().map(|(pld, times)| pld.largest_loss() * *times as f64);
+        let ends = self
+            .parts
+            .iter()
+            .map(|(pld, times)| pld.largest_loss() * *times as f64);
         ends.sum::<f64>() * (1.0 + 1e-9)
     }
 

@@ -39,10 +39,7 @@ impl Strategy {
     pub(crate) fn reversed(&self) -> Self {
         Self {
             chosen: self.chosen.clone(),
-            direction: match self.direction {
-                Direction::Forward => Direction::Reverse,
-                Direction::Reverse => Direction::Forward,
-            },
+            direction: self.direction.reversed(),
         }
     }
 }
@@ -178,10 +175,10 @@ impl Account {
         };
         let mut all = Vec::new();
         for chosen in choices {
-            let symmetric =
-                self.rounds.iter().zip(&chosen).all(|((round, _), &index)| {
-                    round.attained[index].profile.atoms().is_symmetric()
-                });
+            let symmetric = self.rounds.iter().zip(&chosen).all(|((round, _), &index)| {
+                let attained = round.attained.get(index);
+                attained.is_none_or(|attained| attained.profile.is_symmetric())
+            });
             // Laws of many atoms are expensive: only the direction whose losses have the heavier right tail.
             let leaning = match (&self.rounds[..], &chosen[..]) {
                 ([(round, _)], &[index]) => round.attained[index].profile.leaning(),

@@ -356,9 +356,12 @@ impl RoundSpec {
                  sees a record{amount}."
             );
         }
-        let rounds = match rounds.as_str() {
-            "1" => "One shuffled round".to_owned(),
-            many => format!("{many} shuffled rounds"),
+        let only_sum = self.randomizer.entry().only_sum_is_seen();
+        let rounds = match (rounds.as_str(), only_sum) {
+            ("1", false) => "One shuffled round".to_owned(),
+            (many, false) => format!("{many} shuffled rounds"),
+            ("1", true) => "One round of secure aggregation".to_owned(),
+            (many, true) => format!("{many} rounds of secure aggregation"),
         };
         let mut sentence = format!("{rounds}, {users} users, {phrase}{amount}");
         if let Some(delta0) = self.randomizer.delta0 {
@@ -379,6 +382,9 @@ impl RoundSpec {
         }
         if self.colluding != 0.0 {
             sentence += &format!(", a fraction {} colluding", plain(self.colluding));
+        }
+        if only_sum {
+            sentence += ": only the sum and the number of participants are seen";
         }
         sentence + "."
     }

@@ -14,6 +14,7 @@ mod random_allocation;
 mod ratio;
 mod response;
 mod scalar;
+mod secure_sum;
 mod square_wave;
 
 use any_ldp::AnyLdp;
@@ -27,6 +28,7 @@ use ratio::Ratio;
 use response::Response;
 use scalar::Scalar;
 pub use scalar::ScalarKind;
+use secure_sum::SecureSum;
 pub use square_wave::SquareWave;
 
 pub(crate) use any_ldp::{ENTRIES as ANY_LDP, SOME_ENTRIES as SOME_LDP};
@@ -39,6 +41,7 @@ pub(crate) use random_allocation::ENTRIES as RANDOM_ALLOCATION;
 pub(crate) use ratio::ENTRIES as RATIO;
 pub(crate) use response::{BIT_ENTRIES as ONE_BIT_VECTORS, ENTRIES as RESPONSES};
 pub(crate) use scalar::ENTRIES as SCALARS;
+pub(crate) use secure_sum::ENTRIES as SECURE_SUM;
 pub(crate) use square_wave::ENTRIES as SQUARE_WAVE;
 
 use crate::atoms::Atoms;
@@ -46,6 +49,7 @@ use crate::cells::Fineness;
 use crate::channel::Channel;
 use crate::error::{Error, Parameter};
 use crate::local::{Categories, Domain, LocalDelta, LocalEpsilon, RatioSummary, Sigma};
+use crate::lower::KnownPair;
 use crate::rdp::RdpCurve;
 use crate::relation::Relation;
 use crate::round::Round;
@@ -107,6 +111,12 @@ pub(crate) trait Family {
     /// Datasets to try; each alone gives a valid lower bound.
     fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error>;
 
+    /// Pairs of datasets beside those of the adversaries ([`crate::lower`]); each alone gives a valid lower
+    /// bound.
+    fn known_pairs(&self, _round: &Round) -> Vec<KnownPair> {
+        Vec::new()
+    }
+
     /// The randomizer as it is written in a file.
     fn spec(&self) -> RandomizerSpec;
 
@@ -141,6 +151,17 @@ pub(crate) trait Family {
         self.categories() == Some(Categories::TWO)
     }
 
+    /// σ of the Gaussian noise of each participant, in units of the domain's diameter, where only the sum of
+    /// all reports is seen: there are theorems about it.
+    fn gaussian_sum(&self) -> Option<f64> {
+        None
+    }
+
+    /// The least σ that the mechanism is defined for, in units of its domain.
+    fn least_sigma(&self) -> f64 {
+        0.3
+    }
+
     /// Rényi curves of a round that need no finite law.
     fn known_curves(&self, _round: &Round) -> Option<KnownCurves> {
         None
@@ -172,6 +193,8 @@ enum Kind {
     SquareWave(SquareWave),
     /// Gaussian noise.
     Gaussian(Gaussian),
+    /// Noisy values of which only the sum is seen.
+    SecureSum(SecureSum),
     /// Of n steps of the Gaussian mechanism one, chosen at random, sees the record: not a shuffle, but the
     /// same pair of distributions.
     RandomAllocation(RandomAllocation),
@@ -190,6 +213,7 @@ impl Kind {
             Self::Scalar(family) => family,
             Self::SquareWave(family) => family,
             Self::Gaussian(family) => family,
+            Self::SecureSum(family) => family,
             Self::RandomAllocation(family) => family,
         }
     }
@@ -283,6 +307,23 @@ impl Mechanism {
         Gaussian::new(sigma, domain).map(Kind::Gaussian).map(Self)
     }
 
+    /// Gaussian noise of standard deviation σ from each participant, in the units of the domain, where only
+    /// the sum of all noisy values is seen, and how many they are (secure aggregation).
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Domain, Mechanism, Round, account};
+    /// // The same as a trusted server that adds noise of 0.1·√10,000 = 10 to a sum of 10,000 vectors.
+    /// let round = Round::new(Mechanism::secure_sum(0.1, Domain::Ball)?, 10_000)?;
+    /// let answer = account(&round)?.epsilon(1e-6)?;
+    /// assert_eq!(answer.upper().to_string(), "0.816561");
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn secure_sum(sigma: f64, domain: Domain) -> Result<Self, Error> {
+        SecureSum::gaussian(sigma, domain)
+            .map(Kind::SecureSum)
+            .map(Self)
+    }
+
     /// Random allocation under a relation that it has.
     fn allocation(sigma: f64, relation: Relation) -> Result<Self, Error> {
         RandomAllocation::new(sigma, relation)
@@ -348,6 +389,18 @@ impl Mechanism {
 
     pub(crate) fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error> {
         self.0.family().adversaries(fineness)
+    }
+
+    pub(crate) fn known_pairs(&self, round: &Round) -> Vec<KnownPair> {
+        self.0.family().known_pairs(round)
+    }
+
+    pub(crate) fn gaussian_sum(&self) -> Option<f64> {
+        self.0.family().gaussian_sum()
+    }
+
+    pub(crate) fn least_sigma(&self) -> f64 {
+        self.0.family().least_sigma()
     }
 
     pub(crate) fn spec(&self) -> RandomizerSpec {

@@ -1,0 +1,223 @@
+//! A sum of noisy values of which nothing else is seen: the profile of one round, exactly.
+//!
+//! Each of K participants adds a share of noise to a value, and the sum is seen with K ([`crate::headcount`]).
+//! With h_k the profile of a sum of k shares whose mean moves by the largest difference of two values, and
+//! given K = k user 1 taking part with probability q:
+//!
+//! ```text
+//! forward   δ(ε) = Σ_k P[K = k] q h_k(ln(1 + (a − 1)/q))                                 a = e^ε
+//! reverse   δ(ε) = a Σ_k P[K = k] q α h_k(−ln α),   α = 1 − (1 − 1/a)/q, where positive
+//! ```
+//!
+//! **Upper.** Given K = k, P = qP₁ + (1 − q)R and Q = qQ₁ + (1 − q)R with the same R: the forward line bounds
+//! Hₐ(P‖Q) for every pair of datasets (Balle, Barthe, Gaboardi 2018, Theorem 2, as R is an average of sums
+//! in which user 1's value is replaced by another one). The values matter through their differences only.
+//!
+//! **Attained.** All other users hold user 1's second value. Then R = Q₁, so Q = Q₁ and P − aQ = qP₁ − (a − 1 +
+//! q)Q₁: the forward line is an equation. The reverse line is the same pair the other way round, by
+//! H_{1/a}(P‖Q) = 1 − 1/a + Hₐ(Q‖P)/a.
+//!
+//! So one round is known exactly. Rounds are composed by one profile for both directions above, and by this
+//! pair below.
+//!
+//! Both lines rise with q (Hₐ is convex in q and vanishes at 0) and fall with the noise, so that counts are
+//! put into buckets. Standing: certified, for the noise's standing see [`Noise`].
+
+pub(crate) mod renyi;
+
+use crate::gaussian::{gdp_delta, gdp_delta_below};
+use crate::headcount::Bucket;
+use crate::lower::PairProfile;
+use crate::profile::Direction;
+use crate::upper::{CLOSED_FORM, UpperProfile, ln_of};
+use shuffledp_numerics::enclosure::LnEnclosure;
+use shuffledp_numerics::rounding::ln_down;
+use shuffledp_numerics::special::{exp, expm1, ln_1p};
+
+/// The ε at which h is asked is at most this: from above a smaller one is safe, and from below nothing is left
+/// there.
+const LARGEST: f64 = 1e4;
+
+/// What a participant adds, in units of the largest distance of two values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Noise {
+    /// N(0, σ²) on every coordinate: k shares are N(0, kσ²), whose profile is that of 1/(σ√k)-GDP in any
+    /// dimension. Certified.
+    Gaussian {
+        /// σ.
+        sigma: f64,
+    },
+}
+
+/// The noise of a whole sum: h is between two profiles of μ-GDP.
+#[derive(Clone, Copy, Debug)]
+struct Sum {
+    /// h is at least that of this μ, …
+    low: f64,
+    /// … and at most that of this one.
+    high: f64,
+}
+
+impl Noise {
+    /// The sum of so many shares.
+    fn sum(self, shares: u64) -> Sum {
+        match self {
+            Self::Gaussian { sigma } => {
+                let mu = 1.0 / (sigma * (shares as f64).sqrt());
+                Sum {
+                    low: mu * (1.0 - CLOSED_FORM),
+                    high: mu * (1.0 + CLOSED_FORM),
+                }
+            }
+        }
+    }
+}
+
+impl Sum {
+    /// At or above h(ε).
+    fn above(&self, epsilon: f64) -> f64 {
+        gdp_delta(self.high, epsilon.min(LARGEST))
+    }
+
+    /// At or below h(ε).
+    fn below(&self, epsilon: f64) -> f64 {
+        match epsilon < LARGEST {
+            true => gdp_delta_below(self.low, epsilon),
+            false => 0.0,
+        }
+    }
+}
+
+/// A bucket of counts, with the most and the least noise that a sum of so many shares has.
+#[derive(Clone, Copy, Debug)]
+struct Term {
+    bucket: Bucket,
+    most: Sum,
+    least: Sum,
+}
+
+/// The profile of a round: of the worst pair of datasets from above, and of one pair from both sides.
+#[derive(Clone, Debug)]
+pub(crate) struct SecureSum {
+    terms: Vec<Term>,
+}
+
+impl SecureSum {
+    pub(crate) fn new(noise: Noise, buckets: &[Bucket]) -> Self {
+        let term = |&bucket: &Bucket| Term {
+            bucket,
+            most: noise.sum(bucket.counts.1),
+            least: noise.sum(bucket.counts.0),
+        };
+        Self {
+            terms: buckets.iter().map(term).collect(),
+        }
+    }
+
+    /// At or above δ(ε), in one direction.
+    fn above(&self, direction: Direction, epsilon: f64) -> f64 {
+        let sum: f64 = match direction {
+            Direction::Forward => {
+                let growth = expm1(epsilon);
+                let term = |Term { bucket, least, .. }: &Term| {
+                    let before = ln_1p(growth / bucket.hidden.1) * (1.0 - CLOSED_FORM);
+                    bucket.probability.1 * bucket.rate.1 * least.above(before)
+                };
+                self.terms.iter().map(term).sum()
+            }
+            Direction::Reverse => {
+                let shrink = -expm1(-epsilon);
+                let term = |Term { bucket, least, .. }: &Term| {
+                    let lost = shrink / bucket.hidden.1 * (1.0 - CLOSED_FORM);
+                    match lost < 1.0 {
+                        true => {
+                            let value = least.above(-ln_1p(-lost) * (1.0 - CLOSED_FORM));
+                            bucket.probability.1 * bucket.rate.1 * (1.0 - lost) * value
+                        }
+                        false => 0.0,
+                    }
+                };
+                exp(epsilon) * self.terms.iter().map(term).sum::<f64>()
+            }
+        };
+        sum * (1.0 + CLOSED_FORM)
+    }
+
+    /// At or below δ(ε), in one direction.
+    fn below(&self, direction: Direction, epsilon: f64) -> f64 {
+        let sum: f64 = match direction {
+            Direction::Forward => {
+                let growth = expm1(epsilon);
+                let term = |Term { bucket, most, .. }: &Term| {
+                    let before = ln_1p(growth / bucket.hidden.0) * (1.0 + CLOSED_FORM);
+                    bucket.probability.0 * bucket.rate.0 * most.below(before)
+                };
+                self.terms.iter().map(term).sum()
+            }
+            Direction::Reverse => {
+                let shrink = -expm1(-epsilon);
+                let term = |Term { bucket, most, .. }: &Term| {
+                    let lost = shrink / bucket.hidden.0 * (1.0 + CLOSED_FORM);
+                    match lost < 1.0 {
+                        true => {
+                            let value = most.below(-ln_1p(-lost) * (1.0 + CLOSED_FORM));
+                            bucket.probability.0 * bucket.rate.0 * (1.0 - lost) * value
+                        }
+                        false => 0.0,
+                    }
+                };
+                exp(epsilon) * self.terms.iter().map(term).sum::<f64>()
+            }
+        };
+        sum * (1.0 - CLOSED_FORM)
+    }
+
+    /// The standard deviation of the loss given that user 1's part is seen is μ at least; a loss is at most
+    /// what the rate allows.
+    fn deviation(&self) -> f64 {
+        let term = |Term { bucket, least, .. }: &Term| {
+            let alone = expm1((least.high * least.high).min(700.0)).sqrt();
+            bucket.probability.1 * bucket.rate.1 * alone.min(1.0 / bucket.hidden.1)
+        };
+        self.terms.iter().map(term).sum()
+    }
+}
+
+impl UpperProfile for SecureSum {
+    fn name(&self) -> &'static str {
+        "profile"
+    }
+
+    fn ln_delta(&self, epsilon: f64, _: f64) -> f64 {
+        ln_of(self.above(Direction::Forward, epsilon))
+    }
+
+    fn loss_limit(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn loss_deviation(&self) -> f64 {
+        self.deviation()
+    }
+}
+
+impl PairProfile for SecureSum {
+    fn ln_delta_in(&self, direction: Direction, epsilon: f64) -> LnEnclosure {
+        let lower = self.below(direction, epsilon);
+        LnEnclosure {
+            lower: match lower > 0.0 {
+                true => ln_down(lower),
+                false => f64::NEG_INFINITY,
+            },
+            upper: ln_of(self.above(direction, epsilon)),
+        }
+    }
+
+    fn is_symmetric(&self) -> bool {
+        self.terms.iter().all(|term| term.bucket.hidden.0 == 1.0)
+    }
+
+    fn loss_deviation(&self) -> f64 {
+        self.deviation()
+    }
+}
