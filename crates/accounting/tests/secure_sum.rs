@@ -326,7 +326,7 @@ fn two_rounds_are_not_below_the_product_of_the_pair() {
             truth += step * step * (p0 * p1 - a * q0 * q1).max(0.0);
         }
     }
-    let account = account(&Plan::new(sampled, 2).unwrap()).unwrap();
+    let account = account(Plan::new(sampled, 2).unwrap()).unwrap();
     let (low, high) = delta(&account, 0.8);
     assert!(
         low <= truth + 1e-5 && truth <= high + 1e-5,
