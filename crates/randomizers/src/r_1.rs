@@ -13,7 +13,7 @@ use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::signs::{Measured, Signs};
 use crate::vector::{Vectors, transform};
-use shuffledp_accounting::RandomizerSpec;
+use shuffledp_accounting::{RandomizerSpec, VectorNorm};
 
 /// One coordinate of the transform, one bit.
 pub type R1 = Vectors<Signs<Transform>>;
@@ -29,6 +29,8 @@ pub(crate) fn device(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error
 }
 
 impl Measured for Transform {
+    const NORM: VectorNorm = VectorNorm::L1;
+
     fn count(dimension: usize) -> usize {
         dimension.next_power_of_two()
     }

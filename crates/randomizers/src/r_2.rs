@@ -19,7 +19,7 @@ use crate::random::Random;
 use crate::sphere::{SEED, norm, quick_direction, seed, side, upright};
 use crate::vector::{Ball, Shape, Vectors};
 use crate::wire;
-use shuffledp_accounting::{Mechanism, RandomizerSpec};
+use shuffledp_accounting::{Mechanism, RandomizerSpec, VectorNorm};
 use shuffledp_numerics::special::ln_gamma;
 
 /// A direction and a bit.
@@ -39,7 +39,7 @@ impl R2 {
         domain::epsilon0(epsilon0, 100.0)?;
         Ok(Self(SignedDirection {
             shape: Shape::new(dimension, radius)?,
-            mechanism: Mechanism::binary_response(epsilon0)?,
+            mechanism: Mechanism::one_bit_vector(VectorNorm::L2, epsilon0)?,
             truth: Coin::at_most(epsilon0.exp(), 1.0),
         }))
     }

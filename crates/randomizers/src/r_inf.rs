@@ -14,7 +14,7 @@ use crate::dynamic::Dynamic;
 use crate::error::Error;
 use crate::signs::{Measured, Signs};
 use crate::vector::Vectors;
-use shuffledp_accounting::RandomizerSpec;
+use shuffledp_accounting::{RandomizerSpec, VectorNorm};
 
 /// One coordinate, one bit.
 pub type RInf = Vectors<Signs<Coordinates>>;
@@ -30,6 +30,8 @@ pub(crate) fn device(spec: &RandomizerSpec, radius: f64) -> Result<Device, Error
 }
 
 impl Measured for Coordinates {
+    const NORM: VectorNorm = VectorNorm::LInf;
+
     fn count(dimension: usize) -> usize {
         dimension
     }

@@ -9,10 +9,13 @@ use crate::error::Error;
 use crate::random::Random;
 use crate::vector::{Ball, Shape, Vectors};
 use crate::wire;
-use shuffledp_accounting::Mechanism;
+use shuffledp_accounting::{Mechanism, VectorNorm};
 
 /// Which measurements there are.
 pub trait Measured {
+    /// The norm that bounds the vectors.
+    const NORM: VectorNorm;
+
     /// How many, in this dimension.
     fn count(dimension: usize) -> usize;
 
@@ -44,7 +47,7 @@ impl<M: Measured> Vectors<Signs<M>> {
         domain::epsilon0(epsilon0, 100.0)?;
         Ok(Self(Signs {
             shape: Shape::new(dimension, radius)?,
-            mechanism: Mechanism::binary_response(epsilon0)?,
+            mechanism: Mechanism::one_bit_vector(M::NORM, epsilon0)?,
             truth: Coin::at_most(epsilon0.exp(), 1.0),
             measured: std::marker::PhantomData,
         }))

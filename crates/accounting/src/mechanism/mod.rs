@@ -45,6 +45,7 @@ pub(crate) use secure_sum::ENTRIES as SECURE_SUM;
 pub(crate) use square_wave::ENTRIES as SQUARE_WAVE;
 
 use crate::atoms::Atoms;
+use crate::catalog::VectorNorm;
 use crate::cells::Fineness;
 use crate::channel::Channel;
 use crate::error::{Error, Parameter};
@@ -177,7 +178,7 @@ pub struct Mechanism(Kind);
 enum Kind {
     /// Any ε₀-LDP randomizer, or one of which only that is known.
     AnyLdp(AnyLdp),
-    /// Binary or k-ary randomized response.
+    /// Binary or k-ary randomized response, and one bit about a vector.
     Response(Response),
     /// Any randomizer with a summary of its likelihood ratios.
     Ratio(Ratio),
@@ -244,6 +245,26 @@ impl Mechanism {
     /// Binary randomized response at ε₀.
     pub fn binary_response(epsilon0: f64) -> Result<Self, Error> {
         Response::binary(epsilon0).map(Kind::Response).map(Self)
+    }
+
+    /// One bit at ε₀ about a vector that this norm bounds, reported with what was measured, which does not
+    /// depend on the vector (R_inf, R_1, R_2). It has the blanket of binary randomized response, and is not
+    /// the same: the shuffled reports are more than the number of ones.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Delta, Mechanism, Round, VectorNorm, account};
+    /// let upper = |mechanism| -> Result<f64, shuffledp_accounting::Error> {
+    ///     let answer = account(&Round::new(mechanism, 1000)?)?.epsilon(Delta::new(1e-6)?)?;
+    ///     Ok(answer.upper().value())
+    /// };
+    /// let bit = upper(Mechanism::binary_response(1.0)?)?;
+    /// assert!(bit < 0.9 * upper(Mechanism::one_bit_vector(VectorNorm::L2, 1.0)?)?);
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn one_bit_vector(norm: VectorNorm, epsilon0: f64) -> Result<Self, Error> {
+        Response::measured_bit(norm, epsilon0)
+            .map(Kind::Response)
+            .map(Self)
     }
 
     /// k-ary randomized response at ε₀.

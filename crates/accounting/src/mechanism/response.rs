@@ -1,7 +1,9 @@
-//! Randomized response, binary and k-ary: its privacy blanket above, all others at one value below.
+//! Randomized response, binary and k-ary: its privacy blanket above, all others at one value below. A round of
+//! bits is a count, and the largest over all datasets is known ([`crate::upper::binary_count`]).
 //!
-//! The one-bit reports of vectors (R_inf, R_1, R_2) are priced as binary randomized response: what is
-//! measured does not depend on the value, and given that, one bit is protected.
+//! The one-bit reports of vectors (R_inf, R_1, R_2) have the blanket of binary randomized response: what is
+//! measured does not depend on the value, and given that, one bit is protected. They are no count: what was
+//! measured is part of the report, and tells them apart.
 
 use super::{Adversary, Family, Local, Mechanism};
 use crate::atoms::Atoms;
@@ -9,15 +11,28 @@ use crate::catalog::{Entry, Input, VectorNorm};
 use crate::cells::Fineness;
 use crate::error::{Error, Parameter};
 use crate::local::{Categories, LocalEpsilon};
+use crate::round::Round;
 use crate::spec::RandomizerSpec;
+use crate::upper::UpperProfile;
+use crate::upper::binary_count::BinaryCount;
 
 /// k-ary randomized response at ε₀.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Response {
     k: Categories,
     epsilon0: LocalEpsilon,
-    /// Whether it goes by the name of binary randomized response, which has no k to be said.
-    binary: bool,
+    form: Form,
+}
+
+/// What a report is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// One of k values.
+    Category,
+    /// One of two values, by the name of binary randomized response, which has no k to be said.
+    Bit,
+    /// A public measurement of a vector that this norm bounds, and a bit.
+    MeasuredBit(VectorNorm),
 }
 
 pub(crate) const ENTRIES: &[Entry] = &[
@@ -49,18 +64,21 @@ pub(crate) const BIT_ENTRIES: &[Entry] = &[
         "r-inf",
         "One coordinate of a vector of bounded coordinates, and one bit",
         |_| Input::Vector(VectorNorm::LInf),
+        |spec| Mechanism::one_bit_vector(VectorNorm::LInf, spec.epsilon0()?),
         |_| "R_inf on vectors".to_owned(),
     ),
     one_bit(
         "r-1",
         "One Hadamard measurement of a vector of bounded l1 norm, and one bit",
         |_| Input::Vector(VectorNorm::L1),
+        |spec| Mechanism::one_bit_vector(VectorNorm::L1, spec.epsilon0()?),
         |_| "R_1 on vectors".to_owned(),
     ),
     one_bit(
         "r-2",
         "A random direction against a vector of bounded l2 norm, and one bit",
         |_| Input::Vector(VectorNorm::L2),
+        |spec| Mechanism::one_bit_vector(VectorNorm::L2, spec.epsilon0()?),
         |_| "R_2 on vectors".to_owned(),
     ),
 ];
@@ -69,6 +87,7 @@ const fn one_bit(
     name: &'static str,
     title: &'static str,
     input: fn(&RandomizerSpec) -> Input,
+    mechanism: fn(&RandomizerSpec) -> Result<Mechanism, Error>,
     phrase: fn(&RandomizerSpec) -> String,
 ) -> Entry {
     Entry {
@@ -78,7 +97,7 @@ const fn one_bit(
         takes: &[Parameter::Dimension],
         pairs_are_alike: true,
         input,
-        mechanism: |spec| Mechanism::binary_response(spec.epsilon0()?),
+        mechanism,
         phrase,
     }
 }
@@ -88,7 +107,14 @@ impl Response {
         Ok(Self {
             k: Categories::TWO,
             epsilon0: LocalEpsilon::new(epsilon0)?,
-            binary: true,
+            form: Form::Bit,
+        })
+    }
+
+    pub(super) fn measured_bit(norm: VectorNorm, epsilon0: f64) -> Result<Self, Error> {
+        Ok(Self {
+            form: Form::MeasuredBit(norm),
+            ..Self::binary(epsilon0)?
         })
     }
 
@@ -96,14 +122,17 @@ impl Response {
         Ok(Self {
             k: Categories::new(k)?,
             epsilon0: LocalEpsilon::new(epsilon0)?,
-            binary: false,
+            form: Form::Category,
         })
     }
 }
 
 impl Family for Response {
     fn name(&self) -> &'static str {
-        if self.binary { "rr" } else { "krr" }
+        match self.form {
+            Form::Category => "krr",
+            Form::Bit | Form::MeasuredBit(_) => "rr",
+        }
     }
 
     fn local(&self) -> Local {
@@ -118,6 +147,14 @@ impl Family for Response {
         Ok(vec![Atoms::kary_blanket(self.k, self.epsilon0)?])
     }
 
+    fn upper_profiles(&self, round: &Round) -> Vec<Box<dyn UpperProfile>> {
+        // A measured bit comes with what was measured, so that a round of them is more than a count.
+        let counted = self.k == Categories::TWO && !matches!(self.form, Form::MeasuredBit(_));
+        let count = counted.then(|| BinaryCount::new(self.epsilon0, round));
+        let boxed = |count| Box::new(count) as Box<dyn UpperProfile>;
+        count.flatten().map(boxed).into_iter().collect()
+    }
+
     fn adversaries(&self, _: Fineness) -> Result<Vec<Adversary>, Error> {
         let first = first_value(self.k, self.epsilon0)?;
         if self.k == Categories::TWO {
@@ -127,10 +164,17 @@ impl Family for Response {
     }
 
     fn spec(&self) -> RandomizerSpec {
+        let (entry, k) = match self.form {
+            Form::Category => (&ENTRIES[0], Some(self.k.value())),
+            Form::Bit => (&ENTRIES[1], None),
+            Form::MeasuredBit(VectorNorm::LInf) => (&BIT_ENTRIES[0], None),
+            Form::MeasuredBit(VectorNorm::L1) => (&BIT_ENTRIES[1], None),
+            Form::MeasuredBit(VectorNorm::L2) => (&BIT_ENTRIES[2], None),
+        };
         RandomizerSpec {
-            k: (!self.binary).then_some(self.k.value()),
+            k,
             epsilon0: Some(self.epsilon0.value()),
-            ..RandomizerSpec::of(&ENTRIES[usize::from(self.binary)])
+            ..RandomizerSpec::of(entry)
         }
     }
 }

@@ -23,7 +23,10 @@ use crate::catalog::{Entry, Input, VectorNorm};
 use crate::cells::{Fineness, Point, Ray};
 use crate::error::{Error, Parameter, within_count};
 use crate::local::{Categories, Domain, LocalEpsilon};
+use crate::round::Round;
 use crate::spec::RandomizerSpec;
+use crate::upper::UpperProfile;
+use crate::upper::binary_count::BinaryCount;
 use shuffledp_numerics::special::{exp, expm1};
 
 /// Which one.
@@ -133,6 +136,17 @@ impl Family for Scalar {
 
     fn blankets(&self, fineness: Fineness) -> Result<Vec<Atoms>, Error> {
         Ok(vec![self.blanket(fineness)?])
+    }
+
+    fn upper_profiles(&self, round: &Round) -> Vec<Box<dyn UpperProfile>> {
+        // Duchi's report is a bit whose probability is linear in the value: δ is convex in every user's, so
+        // the ends are the worst, and a round is one of binary randomized response.
+        let count = match self.kind {
+            ScalarKind::Duchi => BinaryCount::new(self.epsilon0, round),
+            _ => None,
+        };
+        let boxed = |count| Box::new(count) as Box<dyn UpperProfile>;
+        count.map(boxed).into_iter().collect()
     }
 
     fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error> {

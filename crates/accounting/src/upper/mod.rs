@@ -9,12 +9,14 @@
 //! |---|---|
 //! | `gaussian_ball` | Theorem G: Gaussian noise on a ball of any dimension |
 //! | `approximate` | Theorem A and its published forerunner: (ε₀, δ₀)-LDP randomizers |
+//! | `binary_count` | binary randomized response: the report is a bit, the round a count |
 //! | `sampling` | what sampling alone gives, as if the participants' reports were not shuffled |
 //! | `alone` | one report without a shuffler |
 //! | `moved` | what the first two share: laws that hold after a little mass was moved |
 
 pub(crate) mod alone;
 pub(crate) mod approximate;
+pub(crate) mod binary_count;
 pub(crate) mod gaussian_ball;
 mod moved;
 pub(crate) mod sampling;
