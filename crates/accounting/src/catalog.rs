@@ -121,11 +121,12 @@ const LISTS: &[&[Entry]] = &[
     mechanism::APPROXIMATE_LDP,
     mechanism::RATIO,
     mechanism::SECURE_SUM,
+    mechanism::BIT_SUMS,
     mechanism::RANDOM_ALLOCATION,
 ];
 
 /// Of these only the sum is seen.
-const SUMS: &[&[Entry]] = &[mechanism::SECURE_SUM];
+const SUMS: &[&[Entry]] = &[mechanism::SECURE_SUM, mechanism::BIT_SUMS];
 
 /// Every randomizer that the accountant can price by name.
 ///

@@ -6,6 +6,7 @@
 
 mod any_ldp;
 mod approximate_ldp;
+mod bit_sum;
 mod discrete_gaussian;
 mod gaussian;
 mod matrix;
@@ -19,6 +20,7 @@ mod square_wave;
 
 use any_ldp::AnyLdp;
 use approximate_ldp::ApproximateLdp;
+use bit_sum::BitSum;
 pub use discrete_gaussian::DiscreteGaussian;
 use gaussian::Gaussian;
 use matrix::Matrix;
@@ -33,6 +35,7 @@ pub use square_wave::SquareWave;
 
 pub(crate) use any_ldp::{ENTRIES as ANY_LDP, SOME_ENTRIES as SOME_LDP};
 pub(crate) use approximate_ldp::ENTRIES as APPROXIMATE_LDP;
+pub(crate) use bit_sum::ENTRIES as BIT_SUMS;
 pub(crate) use discrete_gaussian::ENTRIES as DISCRETE_GAUSSIAN;
 pub(crate) use gaussian::ENTRIES as GAUSSIAN;
 pub(crate) use matrix::ENTRIES as MATRIX;
@@ -194,6 +197,8 @@ enum Kind {
     SquareWave(SquareWave),
     /// Gaussian noise.
     Gaussian(Gaussian),
+    /// One-hot vectors of flipped bits of which only the sum is seen.
+    BitSum(BitSum),
     /// Noisy values of which only the sum is seen.
     SecureSum(SecureSum),
     /// Of n steps of the Gaussian mechanism one, chosen at random, sees the record: not a shuffle, but the
@@ -214,6 +219,7 @@ impl Kind {
             Self::Scalar(family) => family,
             Self::SquareWave(family) => family,
             Self::Gaussian(family) => family,
+            Self::BitSum(family) => family,
             Self::SecureSum(family) => family,
             Self::RandomAllocation(family) => family,
         }
@@ -343,6 +349,21 @@ impl Mechanism {
         SecureSum::gaussian(sigma, domain)
             .map(Kind::SecureSum)
             .map(Self)
+    }
+
+    /// A unary encoding over k categories at ε₀ (symmetric or optimized) of which only the sums of all bits
+    /// are seen.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Mechanism, OracleKind, Round, account};
+    /// // Every bit is flipped with probability 1/(e^5 + 1).
+    /// let round = Round::new(Mechanism::unary_sum(OracleKind::SymmetricUnary, 100, 10.0)?, 100_000)?;
+    /// let answer = account(&round)?.epsilon(1e-9)?;
+    /// assert!(answer.lower().value() > 0.297 && answer.upper().value() < 0.300);
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn unary_sum(kind: OracleKind, k: u64, epsilon0: f64) -> Result<Self, Error> {
+        BitSum::new(kind, k, epsilon0).map(Kind::BitSum).map(Self)
     }
 
     /// Random allocation under a relation that it has.

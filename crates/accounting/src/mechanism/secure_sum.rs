@@ -67,7 +67,7 @@ impl SecureSum {
     }
 
     fn profile(&self, buckets: &[headcount::Bucket]) -> secure_sum::SecureSum {
-        secure_sum::SecureSum::new(self.noise(), buckets)
+        secure_sum::SecureSum::of_noise(self.noise(), buckets)
     }
 
     fn noise(&self) -> Noise {
@@ -111,13 +111,13 @@ impl Family for SecureSum {
     }
 
     fn known_curves(&self, round: &Round) -> Option<KnownCurves> {
-        let upper = self.profile(&headcount::at_most(round));
+        let upper = renyi::curve(self.noise(), &headcount::at_most(round), Side::Upper);
         let lower = |buckets: Vec<headcount::Bucket>| {
-            let curve = renyi::curve(self.profile(&buckets), Side::Lower);
+            let curve = renyi::curve(self.noise(), &buckets, Side::Lower);
             (curve, PAIR.into(), WORDS.into())
         };
         Some(KnownCurves {
-            upper: vec![renyi::curve(upper, Side::Upper)],
+            upper: vec![upper],
             upper_name: self.name(),
             lower: headcount::attained(round).into_iter().map(lower).collect(),
         })

@@ -23,6 +23,7 @@
 //! Both lines rise with q (Hₐ is convex in q and vanishes at 0) and fall with the noise, so that counts are
 //! put into buckets. Standing: certified, for the noise's standing see [`Noise`].
 
+pub(crate) mod bits;
 pub(crate) mod renyi;
 
 use crate::gaussian::{gdp_delta, gdp_delta_below};
@@ -30,9 +31,12 @@ use crate::headcount::Bucket;
 use crate::lower::PairProfile;
 use crate::profile::Direction;
 use crate::upper::{CLOSED_FORM, UpperProfile, ln_of};
+use bits::{Bits, Flip, Which};
 use shuffledp_numerics::enclosure::LnEnclosure;
 use shuffledp_numerics::rounding::ln_down;
 use shuffledp_numerics::special::{exp, expm1, ln_1p};
+use std::fmt::Debug;
+use std::sync::Arc;
 
 /// The ε at which h is asked is at most this: from above a smaller one is safe, and from below nothing is left
 /// there.
@@ -47,6 +51,18 @@ pub(crate) enum Noise {
         /// σ.
         sigma: f64,
     },
+}
+
+/// The profile h of the sum of a batch of reports of which user 1's is one, or a bound on it.
+pub(crate) trait Batch: Debug + Send + Sync {
+    /// At or above h(ε), for ε ≥ 0.
+    fn above(&self, direction: Direction, epsilon: f64) -> f64;
+
+    /// At or below h(ε).
+    fn below(&self, direction: Direction, epsilon: f64) -> f64;
+
+    /// About the standard deviation of the loss.
+    fn deviation(&self) -> f64;
 }
 
 /// The noise of a whole sum: h is between two profiles of μ-GDP.
@@ -73,44 +89,80 @@ impl Noise {
     }
 }
 
-impl Sum {
-    /// At or above h(ε).
-    fn above(&self, epsilon: f64) -> f64 {
+/// Both directions are the same.
+impl Batch for Sum {
+    fn above(&self, _: Direction, epsilon: f64) -> f64 {
         gdp_delta(self.high, epsilon.min(LARGEST))
     }
 
-    /// At or below h(ε).
-    fn below(&self, epsilon: f64) -> f64 {
+    fn below(&self, _: Direction, epsilon: f64) -> f64 {
         match epsilon < LARGEST {
             true => gdp_delta_below(self.low, epsilon),
             false => 0.0,
         }
     }
+
+    fn deviation(&self) -> f64 {
+        expm1((self.high * self.high).min(700.0)).sqrt()
+    }
 }
 
-/// A bucket of counts, with the most and the least noise that a sum of so many shares has.
-#[derive(Clone, Copy, Debug)]
+/// A bucket of counts, with the batches that bound h for all of them.
+#[derive(Clone, Debug)]
 struct Term {
     bucket: Bucket,
-    most: Sum,
-    least: Sum,
+    /// h is at most that of this batch, …
+    above: Arc<dyn Batch>,
+    /// … and at least that of this one.
+    below: Arc<dyn Batch>,
 }
 
 /// The profile of a round: of the worst pair of datasets from above, and of one pair from both sides.
 #[derive(Clone, Debug)]
 pub(crate) struct SecureSum {
     terms: Vec<Term>,
+    is_symmetric: bool,
+    loss_limit: f64,
 }
 
 impl SecureSum {
-    pub(crate) fn new(noise: Noise, buckets: &[Bucket]) -> Self {
+    /// Shares of noise.
+    pub(crate) fn of_noise(noise: Noise, buckets: &[Bucket]) -> Self {
         let term = |&bucket: &Bucket| Term {
             bucket,
-            most: noise.sum(bucket.counts.1),
-            least: noise.sum(bucket.counts.0),
+            above: Arc::new(noise.sum(bucket.counts.0)),
+            below: Arc::new(noise.sum(bucket.counts.1)),
         };
         Self {
             terms: buckets.iter().map(term).collect(),
+            is_symmetric: buckets.iter().all(|bucket| bucket.hidden.0 == 1.0),
+            loss_limit: f64::INFINITY,
+        }
+    }
+
+    /// Sums of bits. A batch is made for few counts: the more reports, the smaller h, as one that is shown
+    /// does not hide the others.
+    pub(crate) fn of_bits(flip: Flip, which: Which, buckets: &[Bucket]) -> Self {
+        let levels = levels(buckets);
+        let batches: Vec<Arc<dyn Batch>> = levels
+            .iter()
+            .map(|&users| Arc::new(Bits::new(flip, which, users)) as Arc<_>)
+            .collect();
+        let term = |&bucket: &Bucket| {
+            let index = match which {
+                Which::Dominating => levels.partition_point(|&level| level <= bucket.counts.0) - 1,
+                Which::Of(_) => levels.partition_point(|&level| level < bucket.counts.1),
+            };
+            Term {
+                bucket,
+                above: batches[index].clone(),
+                below: batches[index].clone(),
+            }
+        };
+        Self {
+            terms: buckets.iter().map(term).collect(),
+            is_symmetric: false,
+            loss_limit: flip.epsilon0(),
         }
     }
 
@@ -119,19 +171,21 @@ impl SecureSum {
         let sum: f64 = match direction {
             Direction::Forward => {
                 let growth = expm1(epsilon);
-                let term = |Term { bucket, least, .. }: &Term| {
+                let term = |Term { bucket, above, .. }: &Term| {
                     let before = ln_1p(growth / bucket.hidden.1) * (1.0 - CLOSED_FORM);
-                    bucket.probability.1 * bucket.rate.1 * least.above(before)
+                    let value = above.above(direction, before);
+                    bucket.probability.1 * bucket.rate.1 * value
                 };
                 self.terms.iter().map(term).sum()
             }
             Direction::Reverse => {
                 let shrink = -expm1(-epsilon);
-                let term = |Term { bucket, least, .. }: &Term| {
+                let term = |Term { bucket, above, .. }: &Term| {
                     let lost = shrink / bucket.hidden.1 * (1.0 - CLOSED_FORM);
                     match lost < 1.0 {
                         true => {
-                            let value = least.above(-ln_1p(-lost) * (1.0 - CLOSED_FORM));
+                            let before = -ln_1p(-lost) * (1.0 - CLOSED_FORM);
+                            let value = above.above(direction, before);
                             bucket.probability.1 * bucket.rate.1 * (1.0 - lost) * value
                         }
                         false => 0.0,
@@ -148,19 +202,21 @@ impl SecureSum {
         let sum: f64 = match direction {
             Direction::Forward => {
                 let growth = expm1(epsilon);
-                let term = |Term { bucket, most, .. }: &Term| {
+                let term = |Term { bucket, below, .. }: &Term| {
                     let before = ln_1p(growth / bucket.hidden.0) * (1.0 + CLOSED_FORM);
-                    bucket.probability.0 * bucket.rate.0 * most.below(before)
+                    let value = below.below(direction, before);
+                    bucket.probability.0 * bucket.rate.0 * value
                 };
                 self.terms.iter().map(term).sum()
             }
             Direction::Reverse => {
                 let shrink = -expm1(-epsilon);
-                let term = |Term { bucket, most, .. }: &Term| {
+                let term = |Term { bucket, below, .. }: &Term| {
                     let lost = shrink / bucket.hidden.0 * (1.0 + CLOSED_FORM);
                     match lost < 1.0 {
                         true => {
-                            let value = most.below(-ln_1p(-lost) * (1.0 + CLOSED_FORM));
+                            let before = -ln_1p(-lost) * (1.0 + CLOSED_FORM);
+                            let value = below.below(direction, before);
                             bucket.probability.0 * bucket.rate.0 * (1.0 - lost) * value
                         }
                         false => 0.0,
@@ -175,9 +231,9 @@ impl SecureSum {
     /// The standard deviation of the loss given that user 1's part is seen is μ at least; a loss is at most
     /// what the rate allows.
     fn deviation(&self) -> f64 {
-        let term = |Term { bucket, least, .. }: &Term| {
-            let alone = expm1((least.high * least.high).min(700.0)).sqrt();
-            bucket.probability.1 * bucket.rate.1 * alone.min(1.0 / bucket.hidden.1)
+        let term = |Term { bucket, above, .. }: &Term| {
+            let alone = above.deviation().min(1.0 / bucket.hidden.1);
+            bucket.probability.1 * bucket.rate.1 * alone
         };
         self.terms.iter().map(term).sum()
     }
@@ -193,7 +249,7 @@ impl UpperProfile for SecureSum {
     }
 
     fn loss_limit(&self) -> f64 {
-        f64::INFINITY
+        self.loss_limit
     }
 
     fn loss_deviation(&self) -> f64 {
@@ -214,10 +270,31 @@ impl PairProfile for SecureSum {
     }
 
     fn is_symmetric(&self) -> bool {
-        self.terms.iter().all(|term| term.bucket.hidden.0 == 1.0)
+        self.is_symmetric
     }
 
     fn loss_deviation(&self) -> f64 {
         self.deviation()
     }
+}
+
+/// For how many users batches of bits are made: the counts at some parts of the probability, and both ends.
+fn levels(buckets: &[Bucket]) -> Vec<u64> {
+    /// The parts: about 7, 4, 2 and 1 standard deviations below the mean, the mean, and 2 and 5 above.
+    const PARTS: [f64; 7] = [1e-12, 3e-5, 0.02, 0.16, 0.5, 0.98, 1.0 - 1e-6];
+    let mut sorted: Vec<&Bucket> = buckets.iter().collect();
+    sorted.sort_by_key(|bucket| bucket.counts);
+    let ends = [sorted.first(), sorted.last()].map(|bucket| bucket.map_or((1, 1), |b| b.counts));
+    let mut levels = vec![ends[0].0, ends[1].1];
+    for part in PARTS {
+        let mut total = 0.0;
+        let reaches = |bucket: &&&Bucket| {
+            total += bucket.probability.1;
+            total >= part
+        };
+        levels.extend(sorted.iter().find(reaches).map(|bucket| bucket.counts.0));
+    }
+    levels.sort_unstable();
+    levels.dedup();
+    levels
 }

@@ -16,8 +16,9 @@
 //! Standing: proved; ordinary floating point. The integrals are sums over a lattice of step 1/16, which is
 //! exact to 1e-7; the upper one is raised by that.
 
-use super::{SecureSum, Term};
+use super::Noise;
 use crate::bound::Side;
+use crate::headcount::Bucket;
 use crate::rdp::{Orders, RdpCurve};
 use shuffledp_numerics::log_space::{ln_1p_exp, ln_sum_exp};
 use shuffledp_numerics::special::{expm1, ln, ln_1p};
@@ -31,26 +32,38 @@ const LONG: f64 = 400.0;
 /// What the sum over a lattice may be off by.
 const LATTICE_ERROR: f64 = 1e-6;
 
+/// A bucket of counts, with the largest and the smallest μ.
+struct Term {
+    bucket: Bucket,
+    high: f64,
+    low: f64,
+}
+
 /// The curve of a round on one side.
-pub(crate) fn curve(sum: SecureSum, side: Side) -> RdpCurve {
+pub(crate) fn curve(noise: Noise, buckets: &[Bucket], side: Side) -> RdpCurve {
+    let term = |&bucket: &Bucket| Term {
+        bucket,
+        high: noise.sum(bucket.counts.0).high,
+        low: noise.sum(bucket.counts.1).low,
+    };
+    let terms: Vec<Term> = buckets.iter().map(term).collect();
     RdpCurve::new(Orders::Reals(1e5), move |order| {
-        divergence(&sum, order, side)
+        divergence(&terms, order, side)
     })
 }
 
-fn divergence(sum: &SecureSum, order: f64, side: Side) -> f64 {
-    if let [term] = &sum.terms[..]
+fn divergence(terms: &[Term], order: f64, side: Side) -> f64 {
+    if let [term] = terms
         && term.bucket.hidden.0 == 1.0
         && term.bucket.rate.0 == 1.0
     {
         let mu = match side {
-            Side::Upper => term.least.high,
-            Side::Lower => term.most.low,
+            Side::Upper => term.high,
+            Side::Lower => term.low,
         };
         return 0.5 * order * mu * mu;
     }
-    let all: Vec<f64> = sum
-        .terms
+    let all: Vec<f64> = terms
         .iter()
         .map(|term| match side {
             Side::Upper => ln(term.bucket.probability.1) + ln_excess_above(term, order),
@@ -63,7 +76,7 @@ fn divergence(sum: &SecureSum, order: f64, side: Side) -> f64 {
 /// ln E[ f(r) + g(r); r > 1 ] of a bucket, its largest rate and its least noise; where user 1's coin is seen,
 /// as if it were not.
 fn ln_excess_above(term: &Term, order: f64) -> f64 {
-    let (rate, mu) = (term.bucket.rate.1, term.least.high);
+    let (rate, mu) = (term.bucket.rate.1, term.high);
     if order * mu > LONG {
         let (alone, linear) = (ln(rate) + 0.5 * order * (order - 1.0) * mu * mu, ln(order));
         return ln_sum_exp(&[alone, linear]);
@@ -87,7 +100,7 @@ fn ln_excess_above(term: &Term, order: f64) -> f64 {
 
 /// ln (E r^λ − 1) of a bucket, its smallest rate and its most noise.
 fn ln_excess_below(term: &Term, order: f64) -> f64 {
-    let (rate, mu) = (term.bucket.rate.0, term.most.low);
+    let (rate, mu) = (term.bucket.rate.0, term.low);
     if order * mu > LONG {
         let ln_moment = order * ln(rate) + 0.5 * order * (order - 1.0) * mu * mu;
         return match ln_moment > 1.0 {
