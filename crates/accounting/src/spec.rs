@@ -46,7 +46,7 @@ pub struct RandomizerSpec {
     pub domain: Option<Domain>,
     /// The number of categories.
     pub k: Option<u64>,
-    /// The number of coordinates of a vector; no guarantee depends on it.
+    /// The number of coordinates of a vector; no guarantee depends on it but that of integer noise on a sum.
     pub dimension: Option<u64>,
     /// The bound p on likelihood ratios, in a ratio summary.
     pub p: Option<f64>,
@@ -197,6 +197,12 @@ impl RandomizerSpec {
     /// k, where it must be there.
     pub fn k(&self) -> Result<u64, Error> {
         self.k.ok_or_else(|| self.missing(Parameter::Categories))
+    }
+
+    /// The number of coordinates, where it must be there.
+    pub fn dimension(&self) -> Result<u64, Error> {
+        self.dimension
+            .ok_or_else(|| self.missing(Parameter::Dimension))
     }
 
     /// The number of values in a phrase; none is written as the letter k.

@@ -403,3 +403,176 @@ fn dropouts_of_a_sum_are_refused() {
         .to_string();
     assert_eq!(error, "sigma 0 is outside [1e-6, 1e6]");
 }
+
+/// A law on the integers, symmetric around 0: probabilities of −reach, …, reach.
+fn convolved(law: &[f64], times: u64) -> Vec<f64> {
+    let mut sum = vec![1.0];
+    for _ in 0..times {
+        let mut next = vec![0.0; sum.len() + law.len() - 1];
+        for (i, p) in sum.iter().enumerate() {
+            for (j, q) in law.iter().enumerate() {
+                next[i + j] += p * q;
+            }
+        }
+        sum = next;
+    }
+    sum
+}
+
+/// e^{−z²/2s²}, normalized.
+fn discrete_gaussian(scale: f64) -> Vec<f64> {
+    let reach = (12.0 * scale + 8.0) as i32;
+    let weight = |z: i32| (-0.5 * (f64::from(z) / scale).powi(2)).exp();
+    let total: f64 = (-reach..=reach).map(weight).sum();
+    (-reach..=reach).map(|z| weight(z) / total).collect()
+}
+
+/// The difference of two Poisson variables of half the variance each.
+fn skellam(variance: f64) -> Vec<f64> {
+    let reach = (14.0 * variance.sqrt() + 20.0) as usize;
+    let mut poisson = vec![(-0.5 * variance).exp()];
+    for j in 1..2 * reach {
+        poisson.push(poisson[j - 1] * 0.5 * variance / j as f64);
+    }
+    let at = |z: usize| -> f64 {
+        (z..poisson.len())
+            .map(|i| poisson[i] * poisson[i - z])
+            .sum()
+    };
+    let reach = reach as i64;
+    (-reach..=reach)
+        .map(|z| at(z.unsigned_abs() as usize))
+        .collect()
+}
+
+/// Hₐ of the sum in one or two coordinates, the mean moved by an integer vector.
+fn moved(law: &[f64], by: [usize; 2], a: f64) -> f64 {
+    let pairs = |by: usize| -> Vec<(f64, f64)> {
+        let at = |i: Option<usize>| i.and_then(|i| law.get(i)).copied().unwrap_or(0.0);
+        let both = (0..law.len() + by).map(|i| (at(Some(i)), at(i.checked_sub(by))));
+        both.filter(|(p, q)| p + q > 1e-25).collect()
+    };
+    if by[1] == 0 {
+        return pairs(by[0]).iter().map(|(p, q)| (p - a * q).max(0.0)).sum();
+    }
+    let mut total = 0.0;
+    for (p0, q0) in pairs(by[0]) {
+        for (p1, q1) in pairs(by[1]) {
+            total += (p0 * p1 - a * q0 * q1).max(0.0);
+        }
+    }
+    total
+}
+
+/// Sums of two to four integer shares by convolution, every integer vector within the distance in one and two
+/// dimensions; also where shares are so narrow that a sum of them is far from a discrete Gaussian.
+#[test]
+fn integer_noise_hides_every_vector_and_one_as_little_as_said() {
+    type Make = fn(f64, u64, u64) -> Result<Mechanism, shuffledp_accounting::Error>;
+    let levels = 2;
+    for (is_skellam, make) in [
+        (false, Mechanism::discrete_gaussian_sum as Make),
+        (true, Mechanism::skellam_sum as Make),
+    ] {
+        for (users, scale) in [(2, 0.8), (2, 3.0), (3, 1.5), (4, 2.5)] {
+            let law = match is_skellam {
+                true => skellam(scale * scale * users as f64),
+                false => convolved(&discrete_gaussian(scale), users),
+            };
+            for dimension in [1, 2] {
+                let mechanism = make(scale / levels as f64, levels, dimension).unwrap();
+                let account = account(&Round::new(mechanism, users).unwrap()).unwrap();
+                for at in [0.0, 0.5, 1.5] {
+                    let (low, high) = delta(&account, at);
+                    let mut worst: f64 = 0.0;
+                    for first in 0..=4usize {
+                        for second in 0..=4usize {
+                            let inside = first * first + second * second <= 16;
+                            if inside && first > 0 && (second == 0 || dimension == 2) {
+                                worst = worst.max(moved(&law, [first, second], f64::exp(at)));
+                            }
+                        }
+                    }
+                    let name = format!("{is_skellam} {users} {scale} {dimension} {at}");
+                    assert!(worst <= high * (1.0 + 1e-9), "{name}: {worst} {high}");
+                    let pair = moved(&law, [4, 0], f64::exp(at));
+                    assert!(low <= pair * (1.0 + 1e-9), "{name}: {pair} {low}");
+                    if is_skellam {
+                        assert!(low >= pair * (1.0 - 1e-9), "{name}: {pair} {low}");
+                    } else if scale > 2.0 {
+                        assert!(
+                            high <= 1.6 * worst && low >= 0.7 * pair,
+                            "{name}: {low} {worst} {high}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// On a fine grid integer noise is Gaussian noise, and Skellam noise nearly; coarse grids and many dimensions
+/// cost.
+#[test]
+fn a_grid_costs_what_is_said() {
+    let gaussian = epsilon(&round(1000, 1.0), 1e-6);
+    let on_grid = |mechanism: Mechanism| epsilon(&Round::new(mechanism, 1000).unwrap(), 1e-6);
+    let fine = on_grid(Mechanism::discrete_gaussian_sum(1.0, 1000, 1_000_000).unwrap());
+    assert!(
+        fine.1 / gaussian.1 - 1.0 < 1e-5 && 1.0 - fine.0 / gaussian.0 < 1e-5,
+        "{fine:?}"
+    );
+    let skellam = on_grid(Mechanism::skellam_sum(1.0, 1000, 100).unwrap());
+    assert!(
+        skellam.0 <= gaussian.1 * 1.0001 && skellam.1 > gaussian.1,
+        "{skellam:?}"
+    );
+    assert!(skellam.1 < 1.12 * gaussian.1, "{skellam:?} {gaussian:?}");
+    let coarse = on_grid(Mechanism::skellam_sum(1.0, 2, 1_000_000).unwrap());
+    assert!(coarse.1 >= skellam.1, "{coarse:?} {skellam:?}");
+    let error = Mechanism::skellam_sum(1.0, 1, 3).unwrap_err().to_string();
+    assert_eq!(error, "k 1 is outside [2, 2^25] for a grid");
+    // Sampled, and over several rounds.
+    for mechanism in [
+        Mechanism::discrete_gaussian_sum(1.0, 8, 1000).unwrap(),
+        Mechanism::skellam_sum(1.0, 8, 1000).unwrap(),
+    ] {
+        let round = Round::new(mechanism, 1000).unwrap().check_in(0.1).unwrap();
+        let (low, high) = epsilon(&round, 1e-6);
+        assert!(low <= high && high < 0.13 && low > 0.095, "{low} {high}");
+        let (low, high) = epsilon(Plan::new(round, 20).unwrap(), 1e-6);
+        assert!(low <= high && high < 2.0 * low, "{low} {high}");
+    }
+}
+
+/// The divergences of integer noise are above those of the exact law in one dimension.
+#[test]
+fn renyi_curves_of_integer_noise_hold() {
+    let (users, scale) = (3, 2.0);
+    for (mechanism, law) in [
+        (
+            Mechanism::discrete_gaussian_sum(scale / 2.0, 2, 1).unwrap(),
+            convolved(&discrete_gaussian(scale), users),
+        ),
+        (
+            Mechanism::skellam_sum(scale / 2.0, 2, 1).unwrap(),
+            skellam(scale * scale * users as f64),
+        ),
+    ] {
+        let divergence = Divergence::new(&Round::new(mechanism, users).unwrap()).unwrap();
+        for order in [2.0f64, 5.0] {
+            let moment: f64 = (0..law.len() - 4)
+                .filter(|&i| law[i] > 1e-60)
+                .map(|i| law[i + 4].powf(order) * law[i].powf(1.0 - order))
+                .sum();
+            let truth = moment.ln() / (order - 1.0);
+            let answer = divergence.at(order).unwrap();
+            let (low, high) = (answer.lower().get(), answer.upper().get());
+            assert!(low <= truth * (1.0 + 1e-9), "{order}: {low} {truth}");
+            assert!(
+                truth <= high * (1.0 + 1e-6) && high < 1.5 * truth,
+                "{order}: {truth} {high}"
+            );
+        }
+    }
+}

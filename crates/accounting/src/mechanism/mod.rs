@@ -30,7 +30,7 @@ use ratio::Ratio;
 use response::Response;
 use scalar::Scalar;
 pub use scalar::ScalarKind;
-use secure_sum::SecureSum;
+use secure_sum::{Grid, SecureSum};
 pub use square_wave::SquareWave;
 
 pub(crate) use any_ldp::{ENTRIES as ANY_LDP, SOME_ENTRIES as SOME_LDP};
@@ -347,6 +347,34 @@ impl Mechanism {
     /// ```
     pub fn secure_sum(sigma: f64, domain: Domain) -> Result<Self, Error> {
         SecureSum::gaussian(sigma, domain)
+            .map(Kind::SecureSum)
+            .map(Self)
+    }
+
+    /// Discrete Gaussian noise from each participant, of which only the sum is seen (the distributed discrete
+    /// Gaussian mechanism): vectors of norm at most 1 on a grid with `levels` steps to a length of 1, in so many
+    /// dimensions; σ is the scale of one participant's noise.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Domain, Mechanism, Round, account};
+    /// let epsilon = |mechanism| -> Result<f64, shuffledp_accounting::Error> {
+    ///     Ok(account(&Round::new(mechanism, 1000)?)?.epsilon(1e-6)?.upper().value())
+    /// };
+    /// // On a fine grid the noise is as good as Gaussian, in any dimension.
+    /// let gaussian = epsilon(Mechanism::secure_sum(1.0, Domain::Ball)?)?;
+    /// let discrete = epsilon(Mechanism::discrete_gaussian_sum(1.0, 16, 1 << 20)?)?;
+    /// assert!(discrete > gaussian && discrete < 1.0001 * gaussian);
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn discrete_gaussian_sum(sigma: f64, levels: u64, dimension: u64) -> Result<Self, Error> {
+        SecureSum::discrete_gaussian(sigma, Grid::new(levels, dimension)?)
+            .map(Kind::SecureSum)
+            .map(Self)
+    }
+
+    /// The same with Skellam noise of standard deviation σ, whose sums are Skellam again.
+    pub fn skellam_sum(sigma: f64, levels: u64, dimension: u64) -> Result<Self, Error> {
+        SecureSum::skellam(sigma, Grid::new(levels, dimension)?)
             .map(Kind::SecureSum)
             .map(Self)
     }

@@ -20,6 +20,7 @@
 //! Standing: certified.
 
 use super::Batch;
+use super::outcomes::{MOST_COUNTS, Outcomes, window};
 use crate::cells::Fineness;
 use crate::channel::Channel;
 use crate::error::Error;
@@ -30,7 +31,7 @@ use crate::pld::{Company, Pld};
 use crate::profile::Direction;
 use crate::round::Round;
 use shuffledp_numerics::binomial::Binomial;
-use shuffledp_numerics::special::{exp, expm1, ln};
+use shuffledp_numerics::special::{exp, expm1};
 use std::sync::OnceLock;
 
 /// Relative accuracy in ε that the lattice of the dominating pair aims at.
@@ -39,19 +40,6 @@ const ACCURACY: f64 = 1e-5;
 const LN_TAIL: f64 = -300.0;
 /// Sums of some thousand positive products are off by less than this part.
 const SUM_ERROR: f64 = 1e-11;
-/// Counts further than this from the mean, in standard deviations, are left out of a dataset's law; and this
-/// many more for counts that are nearly Poisson: 1e-60 in all.
-const WINDOW: (f64, f64) = (17.0, 150.0);
-/// Most counts of a dataset's law, which limits its cost to a tenth of a second; with more nothing is said from
-/// below.
-const MOST_COUNTS: u64 = 4_000_000;
-/// Neighboring counts are taken as one so that at most this many are left: each is a hundredth of a standard
-/// deviation wide, or less.
-const MOST_GROUPS: usize = 4000;
-/// Products of them whose likelihood ratios are in the same of so many cells are taken as one.
-const CELLS: usize = 1 << 14;
-/// A binomial probability is off by less than this part, and each step of a recurrence adds one of the second.
-const PMF_ERROR: (f64, f64) = (1e-11, 1e-15);
 /// A probability of a bit that was rounded is off by less than this part of itself and of its complement.
 const BIT_ERROR: f64 = 4.0 * f64::EPSILON;
 
@@ -133,8 +121,8 @@ pub(crate) struct Bits {
 enum Shown {
     /// Losses of a dominating pair with their masses, rising, and the mass of an infinite one.
     Losses(Vec<(f64, f64)>, f64),
-    /// Probabilities of outcomes under the two datasets, each off by less than a part.
-    Outcomes(Vec<(f64, f64)>, f64),
+    /// Outcomes of a pair of datasets.
+    Outcomes(Outcomes),
     /// Nothing is known but the local guarantee, and nothing from below.
     Nothing,
 }
@@ -177,12 +165,9 @@ impl Bits {
             Others::Second => p,
             Others::Third => q,
         };
-        let (first, off) = counts(self.users - 1, q, (p, q))?;
-        let (second, also) = counts(self.users - 1, there, (q, p))?;
-        Some(Shown::Outcomes(
-            joined(&first, &second),
-            off + also + SUM_ERROR,
-        ))
+        let first = counts(self.users - 1, q, (p, q))?;
+        let second = counts(self.users - 1, there, (q, p))?;
+        Some(Shown::Outcomes(first.and(&second)))
     }
 
     /// The profile of one report, seen with its sender.
@@ -211,16 +196,16 @@ fn twice(pld: &Pld) -> Vec<(f64, f64)> {
 }
 
 /// The number of ones of `others` users who say 1 with probability w, and of user 1, who does with either of
-/// two: the probabilities of the counts under both, neighboring ones added up, and what part they are off by.
-fn counts(others: u64, w: f64, (u, v): (f64, f64)) -> Option<(Vec<(f64, f64)>, f64)> {
+/// two: the counts under both.
+fn counts(others: u64, w: f64, (u, v): (f64, f64)) -> Option<Outcomes> {
     if w > 0.5 {
         // Zeros, of which there are fewer.
         return counts(others, 1.0 - w, (1.0 - u, 1.0 - v));
     }
     let n = others as f64;
     let law = Binomial::new(others, w)?;
-    let (mean, deviation) = (n * w, (n * w * (1.0 - w)).sqrt());
-    let reach = WINDOW.0 * deviation + WINDOW.1;
+    let mean = n * w;
+    let reach = window((n * w * (1.0 - w)).sqrt());
     let (low, high) = ((mean - reach).max(0.0) as u64, (mean + reach).min(n) as u64);
     if high - low > MOST_COUNTS {
         return None;
@@ -241,52 +226,11 @@ fn counts(others: u64, w: f64, (u, v): (f64, f64)) -> Option<(Vec<(f64, f64)>, f
     }
     let length = masses.len();
     let at = |index: Option<usize>| index.and_then(|i| masses.get(i)).copied().unwrap_or(0.0);
-    let group = length / MOST_GROUPS + 1;
-    let mut groups = vec![(0.0, 0.0); length / group + 1];
-    for i in 0..=length {
+    let both = (0..length + 1).map(|i| {
         let (here, before) = (at(Some(i)), at(i.checked_sub(1)));
-        let both = &mut groups[i / group];
-        both.0 += here * (1.0 - u) + before * u;
-        both.1 += here * (1.0 - v) + before * v;
-    }
-    groups.retain(|(first, second)| *first > f64::MIN_POSITIVE && *second > f64::MIN_POSITIVE);
-    Some((groups, PMF_ERROR.0 + PMF_ERROR.1 * length as f64))
-}
-
-/// Two independent outcomes, in cells of the likelihood ratio.
-fn joined(first: &[(f64, f64)], second: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let losses = |law: &[(f64, f64)]| -> Vec<f64> { law.iter().map(|(p, q)| ln(p / q)).collect() };
-    let (of_first, of_second) = (losses(first), losses(second));
-    let ends = |losses: &[f64]| {
-        let low = losses.iter().copied().fold(f64::INFINITY, f64::min);
-        (
-            low,
-            losses.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        )
-    };
-    let (a, b) = (ends(&of_first), ends(&of_second));
-    let (low, range) = (a.0 + b.0, a.1 + b.1 - a.0 - b.0);
-    let scale = (CELLS - 1) as f64 / range.max(f64::MIN_POSITIVE);
-    let mut cells = vec![(0.0, 0.0); CELLS];
-    for ((p0, q0), l0) in first.iter().zip(&of_first) {
-        for ((p1, q1), l1) in second.iter().zip(&of_second) {
-            let cell = &mut cells[((l0 + l1 - low) * scale) as usize];
-            cell.0 += p0 * p1;
-            cell.1 += q0 * q1;
-        }
-    }
-    cells.retain(|(p, q)| *p > 0.0 || *q > 0.0);
-    cells
-}
-
-/// Σ (p − a q)₊ of outcomes, the probabilities of the two datasets raised or lowered by a part.
-fn excess(outcomes: &[(f64, f64)], direction: Direction, a: f64, part: f64) -> f64 {
-    let (raised, lowered) = (1.0 + part, a * (1.0 - part));
-    let term = |&(p, q): &(f64, f64)| match direction {
-        Direction::Forward => (p * raised - q * lowered).max(0.0),
-        Direction::Reverse => (q * raised - p * lowered).max(0.0),
-    };
-    outcomes.iter().map(term).sum()
+        (here * (1.0 - u) + before * u, here * (1.0 - v) + before * v)
+    });
+    Some(Outcomes::new(both, length))
 }
 
 impl Batch for Bits {
@@ -312,9 +256,8 @@ impl Batch for Bits {
                 value.min(self.local(epsilon))
             }
             // From above what is below, of the same outcomes.
-            Shown::Outcomes(outcomes, off) => {
-                let a = exp(epsilon + 2.0 * slack);
-                excess(outcomes, direction, a, 2.0 * off) * exp(-slack)
+            Shown::Outcomes(outcomes) => {
+                outcomes.above(direction, epsilon + 2.0 * slack) * exp(-slack)
             }
         };
         value * (1.0 + SUM_ERROR)
@@ -323,9 +266,9 @@ impl Batch for Bits {
     fn below(&self, direction: Direction, epsilon: f64) -> f64 {
         let slack = self.flip.slack(self.users);
         match self.shown() {
-            Shown::Outcomes(outcomes, off) => {
-                let a = exp(epsilon + 2.0 * slack);
-                excess(outcomes, direction, a, -2.0 * off) * exp(-slack) * (1.0 - SUM_ERROR)
+            Shown::Outcomes(outcomes) => {
+                let value = outcomes.below(direction, epsilon + 2.0 * slack);
+                value * exp(-slack) * (1.0 - SUM_ERROR)
             }
             Shown::Losses(..) | Shown::Nothing => 0.0,
         }

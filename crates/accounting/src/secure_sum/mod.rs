@@ -21,37 +21,32 @@
 //! pair below.
 //!
 //! Both lines rise with q (Hₐ is convex in q and vanishes at 0) and fall with the noise, so that counts are
-//! put into buckets. Standing: certified, for the noise's standing see [`Noise`].
+//! put into buckets. Standing: certified.
+//!
+//! * `noise`: Gaussian, discrete Gaussian and Skellam shares; `skellam` the last one on a pair of datasets.
+//! * `bits`: one-hot vectors whose bits are flipped.
+//! * `outcomes`: pairs of laws with few outcomes.
+//! * `renyi`: divergences of Gaussian shares.
 
 pub(crate) mod bits;
+pub(crate) mod noise;
+mod outcomes;
 pub(crate) mod renyi;
+mod skellam;
 
-use crate::gaussian::{gdp_delta, gdp_delta_below};
+use crate::bound::Side;
 use crate::headcount::Bucket;
 use crate::lower::PairProfile;
 use crate::profile::Direction;
 use crate::upper::{CLOSED_FORM, UpperProfile, ln_of};
 use bits::{Bits, Flip, Which};
+use noise::Noise;
 use shuffledp_numerics::enclosure::LnEnclosure;
 use shuffledp_numerics::rounding::ln_down;
 use shuffledp_numerics::special::{exp, expm1, ln_1p};
+use skellam::SkellamPair;
 use std::fmt::Debug;
 use std::sync::Arc;
-
-/// The ε at which h is asked is at most this: from above a smaller one is safe, and from below nothing is left
-/// there.
-const LARGEST: f64 = 1e4;
-
-/// What a participant adds, in units of the largest distance of two values.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Noise {
-    /// N(0, σ²) on every coordinate: k shares are N(0, kσ²), whose profile is that of 1/(σ√k)-GDP in any
-    /// dimension. Certified.
-    Gaussian {
-        /// σ.
-        sigma: f64,
-    },
-}
 
 /// The profile h of the sum of a batch of reports of which user 1's is one, or a bound on it.
 pub(crate) trait Batch: Debug + Send + Sync {
@@ -63,48 +58,6 @@ pub(crate) trait Batch: Debug + Send + Sync {
 
     /// About the standard deviation of the loss.
     fn deviation(&self) -> f64;
-}
-
-/// The noise of a whole sum: h is between two profiles of μ-GDP.
-#[derive(Clone, Copy, Debug)]
-struct Sum {
-    /// h is at least that of this μ, …
-    low: f64,
-    /// … and at most that of this one.
-    high: f64,
-}
-
-impl Noise {
-    /// The sum of so many shares.
-    fn sum(self, shares: u64) -> Sum {
-        match self {
-            Self::Gaussian { sigma } => {
-                let mu = 1.0 / (sigma * (shares as f64).sqrt());
-                Sum {
-                    low: mu * (1.0 - CLOSED_FORM),
-                    high: mu * (1.0 + CLOSED_FORM),
-                }
-            }
-        }
-    }
-}
-
-/// Both directions are the same.
-impl Batch for Sum {
-    fn above(&self, _: Direction, epsilon: f64) -> f64 {
-        gdp_delta(self.high, epsilon.min(LARGEST))
-    }
-
-    fn below(&self, _: Direction, epsilon: f64) -> f64 {
-        match epsilon < LARGEST {
-            true => gdp_delta_below(self.low, epsilon),
-            false => 0.0,
-        }
-    }
-
-    fn deviation(&self) -> f64 {
-        expm1((self.high * self.high).min(700.0)).sqrt()
-    }
 }
 
 /// A bucket of counts, with the batches that bound h for all of them.
@@ -126,43 +79,48 @@ pub(crate) struct SecureSum {
 }
 
 impl SecureSum {
-    /// Shares of noise.
+    /// Shares of noise, over every pair of datasets.
     pub(crate) fn of_noise(noise: Noise, buckets: &[Bucket]) -> Self {
         let term = |&bucket: &Bucket| Term {
             bucket,
-            above: Arc::new(noise.sum(bucket.counts.0)),
-            below: Arc::new(noise.sum(bucket.counts.1)),
+            above: noise.above(bucket.counts.0),
+            below: noise.pair(bucket.counts.1),
+        };
+        Self::of_terms(buckets.iter().map(term).collect(), f64::INFINITY)
+    }
+
+    /// Shares of noise on the pair of datasets that attains the formula, if it is known.
+    pub(crate) fn pair_of_noise(noise: Noise, buckets: &[Bucket]) -> Self {
+        if let Noise::Skellam(shares) = noise {
+            let batches = Batches::new(buckets, |users| Arc::new(SkellamPair::new(shares, users)));
+            return Self::of_terms(batches.terms(buckets, Side::Lower), f64::INFINITY);
+        }
+        let term = |&bucket: &Bucket| Term {
+            bucket,
+            above: noise.pair(bucket.counts.0),
+            below: noise.pair(bucket.counts.1),
         };
         Self {
-            terms: buckets.iter().map(term).collect(),
             is_symmetric: buckets.iter().all(|bucket| bucket.hidden.0 == 1.0),
-            loss_limit: f64::INFINITY,
+            ..Self::of_terms(buckets.iter().map(term).collect(), f64::INFINITY)
         }
     }
 
-    /// Sums of bits. A batch is made for few counts: the more reports, the smaller h, as one that is shown
-    /// does not hide the others.
+    /// Sums of bits.
     pub(crate) fn of_bits(flip: Flip, which: Which, buckets: &[Bucket]) -> Self {
-        let levels = levels(buckets);
-        let batches: Vec<Arc<dyn Batch>> = levels
-            .iter()
-            .map(|&users| Arc::new(Bits::new(flip, which, users)) as Arc<_>)
-            .collect();
-        let term = |&bucket: &Bucket| {
-            let index = match which {
-                Which::Dominating => levels.partition_point(|&level| level <= bucket.counts.0) - 1,
-                Which::Of(_) => levels.partition_point(|&level| level < bucket.counts.1),
-            };
-            Term {
-                bucket,
-                above: batches[index].clone(),
-                below: batches[index].clone(),
-            }
+        let side = match which {
+            Which::Dominating => Side::Upper,
+            Which::Of(_) => Side::Lower,
         };
+        let batches = Batches::new(buckets, |users| Arc::new(Bits::new(flip, which, users)));
+        Self::of_terms(batches.terms(buckets, side), flip.epsilon0())
+    }
+
+    fn of_terms(terms: Vec<Term>, loss_limit: f64) -> Self {
         Self {
-            terms: buckets.iter().map(term).collect(),
+            terms,
             is_symmetric: false,
-            loss_limit: flip.epsilon0(),
+            loss_limit,
         }
     }
 
@@ -278,23 +236,55 @@ impl PairProfile for SecureSum {
     }
 }
 
-/// For how many users batches of bits are made: the counts at some parts of the probability, and both ends.
-fn levels(buckets: &[Bucket]) -> Vec<u64> {
-    /// The parts: about 7, 4, 2 and 1 standard deviations below the mean, the mean, and 2 and 5 above.
-    const PARTS: [f64; 7] = [1e-12, 3e-5, 0.02, 0.16, 0.5, 0.98, 1.0 - 1e-6];
-    let mut sorted: Vec<&Bucket> = buckets.iter().collect();
-    sorted.sort_by_key(|bucket| bucket.counts);
-    let ends = [sorted.first(), sorted.last()].map(|bucket| bucket.map_or((1, 1), |b| b.counts));
-    let mut levels = vec![ends[0].0, ends[1].1];
-    for part in PARTS {
-        let mut total = 0.0;
-        let reaches = |bucket: &&&Bucket| {
-            total += bucket.probability.1;
-            total >= part
-        };
-        levels.extend(sorted.iter().find(reaches).map(|bucket| bucket.counts.0));
+/// Batches for few counts, where one is expensive. The more reports, the smaller h: one that is shown does not
+/// hide the others.
+struct Batches {
+    levels: Vec<u64>,
+    batches: Vec<Arc<dyn Batch>>,
+}
+
+impl Batches {
+    /// The counts at some parts of the probability, and both ends.
+    fn new(buckets: &[Bucket], batch: impl Fn(u64) -> Arc<dyn Batch>) -> Self {
+        /// About 7, 4, 2 and 1 standard deviations below the mean, the mean, and 2 and 5 above.
+        const PARTS: [f64; 7] = [1e-12, 3e-5, 0.02, 0.16, 0.5, 0.98, 1.0 - 1e-6];
+        let mut sorted: Vec<&Bucket> = buckets.iter().collect();
+        sorted.sort_by_key(|bucket| bucket.counts);
+        let counts = |bucket: Option<&&Bucket>| bucket.map_or((1, 1), |bucket| bucket.counts);
+        let mut levels = vec![counts(sorted.first()).0, counts(sorted.last()).1];
+        for part in PARTS {
+            let mut total = 0.0;
+            let reaches = |bucket: &&&Bucket| {
+                total += bucket.probability.1;
+                total >= part
+            };
+            levels.extend(sorted.iter().find(reaches).map(|bucket| bucket.counts.0));
+        }
+        levels.sort_unstable();
+        levels.dedup();
+        let batches = levels.iter().map(|&users| batch(users)).collect();
+        Self { levels, batches }
     }
-    levels.sort_unstable();
-    levels.dedup();
-    levels
+
+    /// For each bucket a batch of as few users, from above, or of as many, from below.
+    fn terms(&self, buckets: &[Bucket], side: Side) -> Vec<Term> {
+        let term = |&bucket: &Bucket| {
+            let index = match side {
+                Side::Upper => {
+                    self.levels
+                        .partition_point(|&level| level <= bucket.counts.0)
+                        - 1
+                }
+                Side::Lower => self
+                    .levels
+                    .partition_point(|&level| level < bucket.counts.1),
+            };
+            Term {
+                bucket,
+                above: self.batches[index].clone(),
+                below: self.batches[index].clone(),
+            }
+        };
+        buckets.iter().map(term).collect()
+    }
 }
