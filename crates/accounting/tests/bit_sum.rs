@@ -223,7 +223,7 @@ fn sums_of_a_deployment_are_below_the_draft() {
         let mechanism = Mechanism::unary_sum(OracleKind::SymmetricUnary, 100, 2.0 * bit).unwrap();
         let (low, high) = epsilon(&Round::new(mechanism, 100_000).unwrap(), 1e-9);
         assert!((low - attained).abs() < 1e-4, "{bit}: {low}");
-        assert!(high < draft && high < 1.03 * low, "{bit}: {low} {high}");
+        assert!(high < draft && high < 1.001 * low, "{bit}: {low} {high}");
     }
 }
 

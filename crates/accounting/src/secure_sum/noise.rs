@@ -256,3 +256,81 @@ impl Batch for Skellam {
         expm1(self.square.min(700.0)).sqrt()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{added_one_by_one, lambda};
+
+    const REACH: i32 = 40;
+
+    /// e^{−(z − center)²/2s²} over the integers, normalized.
+    fn discrete(scale: f64, center: f64) -> Vec<f64> {
+        let weight = |z: i32| (-0.5 * ((f64::from(z) - center) / scale).powi(2)).exp();
+        let total: f64 = (-REACH..=REACH).map(weight).sum();
+        (-REACH..=REACH).map(|z| weight(z) / total).collect()
+    }
+
+    /// The largest |ln| of the quotients of two laws where neither has underflowed.
+    fn largest(first: &[f64], second: &[f64]) -> f64 {
+        let quotients = first.iter().zip(second);
+        quotients
+            .filter(|(p, q)| **p > 1e-200 && **q > 1e-200)
+            .map(|(p, q)| (p / q).ln().abs())
+            .fold(0.0, f64::max)
+    }
+
+    /// Sums of two to four narrow shares against the discrete Gaussian of their variance: within what is said,
+    /// and for two of them not within a third of it.
+    #[test]
+    fn a_sum_of_shares_is_within_a_factor_of_a_discrete_gaussian() {
+        for scale in [0.5, 0.6, 0.8] {
+            let share = discrete(scale, 0.0);
+            let mut sum = share.clone();
+            for shares in 2..=4u64 {
+                let mut next = vec![0.0; sum.len()];
+                for (i, p) in sum.iter().enumerate() {
+                    for (j, q) in share.iter().enumerate() {
+                        if let Some(k) = (i + j).checked_sub(REACH as usize)
+                            && k < next.len()
+                        {
+                            next[k] += p * q;
+                        }
+                    }
+                }
+                sum = next;
+                let inner = |law: &[f64]| law[30..=50].to_vec();
+                let one = discrete(scale * (shares as f64).sqrt(), 0.0);
+                let off = largest(&inner(&sum), &inner(&one));
+                let said = added_one_by_one(scale * scale, shares);
+                assert!(
+                    off <= said && (shares > 2 || off > 0.3 * said),
+                    "{scale} {shares}: {off} {said}"
+                );
+            }
+        }
+    }
+
+    /// A normal variable drawn to the integers, as in the proof, integrated.
+    #[test]
+    fn a_discrete_gaussian_is_nearly_a_function_of_a_normal_variable() {
+        for (scale, taken) in [(1.5f64, 0.15), (2.0, 0.3), (1.0, 0.2)] {
+            let wide = (scale * scale - taken).sqrt();
+            let mut law = vec![0.0; 2 * REACH as usize + 1];
+            let step = 1.0 / 64.0;
+            for i in -900..=900 {
+                let x = f64::from(i) * step;
+                let weight = step * (-0.5 * (x / wide).powi(2)).exp() / (wide * 2.5066282746310002);
+                for (p, q) in law.iter_mut().zip(discrete(taken.sqrt(), x)) {
+                    *p += weight * q;
+                }
+            }
+            let inner = |law: &[f64]| law[34..=46].to_vec();
+            let off = largest(&inner(&law), &inner(&discrete(scale, 0.0)));
+            let said = lambda(taken);
+            assert!(
+                off <= said && off > 1e-3 * said,
+                "{scale} {taken}: {off} {said}"
+            );
+        }
+    }
+}
