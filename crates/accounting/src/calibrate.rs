@@ -66,11 +66,16 @@ impl Unknown {
         let (easiest, limit, start) = self.range();
         let first = |values: [f64; 2]| values.into_iter().find(|value| plan(*value).is_ok());
         match self {
-            Self::Sigma => Ok((
-                first([easiest, MOST_SIGMA_OF_DEVICES]).unwrap_or(easiest),
-                first([limit, 2.0 * limit]).unwrap_or(limit),
-                start,
-            )),
+            Self::Sigma => {
+                let easiest = first([easiest, MOST_SIGMA_OF_DEVICES]).unwrap_or(easiest);
+                let least = |(round, _): &(Round, u64)| round.mechanism().least_sigma();
+                // A mechanism may be defined for less noise than most are, or for more.
+                let known = plan(easiest)
+                    .ok()
+                    .map(|plan| plan.rounds().iter().map(least).fold(0.0, f64::max));
+                let known = known.unwrap_or(limit);
+                Ok((easiest, first([known, 2.0 * known]).unwrap_or(known), start))
+            }
             Self::Users if plan(easiest).is_ok_and(|plan| charges_each_user(&plan)) => {
                 let easiest = users_with_least_epsilon(easiest, delta, plan)?;
                 Ok((easiest, limit, start.min(easiest)))

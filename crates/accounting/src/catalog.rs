@@ -88,6 +88,11 @@ impl Entry {
         self.takes
     }
 
+    /// Whether the analyzer sees nothing but the sum of all reports, and how many they are.
+    pub fn only_sum_is_seen(&self) -> bool {
+        SUMS.iter().any(|list| list.contains(self))
+    }
+
     /// What a person holds, where no optional parameter says otherwise.
     pub fn input(&'static self) -> Input {
         (self.input)(&RandomizerSpec::of(self))
@@ -116,8 +121,13 @@ const LISTS: &[&[Entry]] = &[
     mechanism::DIRECTIONS,
     mechanism::APPROXIMATE_LDP,
     mechanism::RATIO,
+    mechanism::SECURE_SUM,
+    mechanism::BIT_SUMS,
     mechanism::RANDOM_ALLOCATION,
 ];
+
+/// Of these only the sum is seen.
+const SUMS: &[&[Entry]] = &[mechanism::SECURE_SUM, mechanism::BIT_SUMS];
 
 /// Every randomizer that the accountant can price by name.
 ///

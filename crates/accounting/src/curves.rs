@@ -46,6 +46,9 @@ pub struct Curve {
 /// # Ok::<(), shuffledp_accounting::Error>(())
 /// ```
 pub fn curves(round: &Round) -> Result<Vec<Curve>, Error> {
+    if let Some(sigma) = round.mechanism().gaussian_sum() {
+        return Ok(gaussian_sum(round, sigma));
+    }
     match round.mechanism().local() {
         Local::Pure(epsilon0) => local(round, epsilon0),
         Local::Gaussian(sigma) => Ok(gaussian(round, sigma.value())),
@@ -216,19 +219,27 @@ fn gaussian(round: &Round, sigma: f64) -> Vec<Curve> {
             ));
             all.push(Curve {
                 other_mechanism: Some(SECURE_SUM),
-                ..Curve::upper(
-                    "shuffled-check-in Theorem 4",
-                    Standing::Proved,
-                    None,
-                    // A domain of diameter 1 is one of norm 1/2, in another unit.
-                    same()
-                        .and_then(|()| shuffled_check_in::distributed(users, rate, 2.0 * sigma))
-                        .map(|curve| curve.capped(1024.0)),
-                )
+                ..theorem_4(users, range, sigma)
             });
         }
     }
     all
+}
+
+/// Rounds of Gaussian noise of which only the sum is seen.
+fn gaussian_sum(round: &Round, sigma: f64) -> Vec<Curve> {
+    match round.participation() {
+        Participation::CheckIn(range) => vec![theorem_4(round.honest(), range, sigma)],
+        Participation::Everyone | Participation::Sample(_) => Vec::new(),
+    }
+}
+
+fn theorem_4(users: u64, range: Rate, sigma: f64) -> Curve {
+    // A domain of diameter 1 is one of norm 1/2, in another unit.
+    let curve = one_rate(range)
+        .and_then(|()| shuffled_check_in::distributed(users, range.highest(), 2.0 * sigma))
+        .map(|curve| curve.capped(1024.0));
+    Curve::upper("shuffled-check-in Theorem 4", Standing::Proved, None, curve)
 }
 
 /// Published check-in has one rate.

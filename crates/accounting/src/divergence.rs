@@ -13,7 +13,7 @@ use crate::account::{Account, account};
 use crate::bound::{Answer, Bound, Numerics, Standing};
 use crate::cells::Fineness;
 use crate::error::{Error, Parameter, within};
-use crate::laws::{attained_profiles, dominating_profiles};
+use crate::laws::{Attained, attained_profiles, dominating_profiles};
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::rdp::{LARGEST_ORDER, RdpCurve};
@@ -149,7 +149,8 @@ impl Kind {
         }
         let attained = attained_profiles(round, Fineness::Coarse)?;
         let few = |profile: &Profile| profile.atoms().iter().count() <= Profile::MOST_ATOMS;
-        if !(profiles.iter().all(few) && attained.iter().all(|attained| few(&attained.profile))) {
+        let few_attained = |attained: &Attained| attained.profile.law().is_some_and(few);
+        if !(profiles.iter().all(few) && attained.iter().all(few_attained)) {
             return Ok(None);
         }
         let curves = |profile: &Profile| -> Vec<RdpCurve> {
@@ -163,7 +164,8 @@ impl Kind {
             .iter()
             .filter(|_| attains)
             .flat_map(|attained| {
-                curves(&attained.profile)
+                let law = attained.profile.law();
+                law.map_or(Vec::new(), curves)
                     .into_iter()
                     .map(|curve| (curve, attained.name.clone(), attained.words.clone()))
             })

@@ -208,6 +208,14 @@ pub enum Error {
         /// The mechanism's name.
         mechanism: &'static str,
     },
+    /// Sums of bits of reports that are no vectors of independent bits.
+    #[error(
+        "the reports of {oracle} are no vectors of independent bits: only those of sue and oue are"
+    )]
+    NotUnary {
+        /// The oracle's name.
+        oracle: &'static str,
+    },
     /// A channel that is not a matrix of at least two inputs and two outputs.
     #[error(
         "a channel needs at least 2 rows of equal length of at least 2: row {row} has {length} entries"

@@ -33,6 +33,9 @@ const REACH: f64 = 36.5;
 /// Beyond this many, cells may be wide: what is there happens once in 1e18 reports.
 const CORE: f64 = 9.0;
 
+/// Φ(−z) is a normal double up to here.
+const DEEPEST_TAIL: f64 = 37.0;
+
 /// φ at z + d, to full relative accuracy where z² has few digits.
 fn density(z: f64, d: f64) -> f64 {
     exp(-0.5 * z * z) * exp(-d * (z + 0.5 * d)) / (2.0 * PI).sqrt()
@@ -118,17 +121,39 @@ fn raised(point: Point) -> Atom {
 
 /// δ(ε) of μ-GDP, rounded up.
 pub(crate) fn gdp_delta(mu: f64, epsilon: f64) -> f64 {
+    let (value, error) = gdp_delta_and_error(mu, epsilon);
+    (value.max(0.0) + error).clamp(f64::MIN_POSITIVE, 1.0)
+}
+
+/// The same rounded down.
+pub(crate) fn gdp_delta_below(mu: f64, epsilon: f64) -> f64 {
+    let far = epsilon / mu + 0.5 * mu;
+    let (value, error) = if far < DEEPEST_TAIL && epsilon < 700.0 {
+        gdp_delta_and_error(mu, epsilon)
+    } else {
+        // The second term would underflow, or e^ε overflow: e^ε Φ(−far) = φ(near) Φ(−far)/φ(far), and the
+        // quotient is at most 1/far.
+        let near = epsilon / mu - 0.5 * mu;
+        let (first, second) = (tail(near), density(near, 0.0) / far);
+        let error = (near * near + 16.0) * f64::EPSILON * (first + second);
+        (first - second, error)
+    };
+    // Numbers below the smallest normal one have few digits.
+    (value - error - f64::MIN_POSITIVE).max(0.0)
+}
+
+/// δ(ε) of μ-GDP, and how far off it may be.
+fn gdp_delta_and_error(mu: f64, epsilon: f64) -> (f64, f64) {
     let (near, far) = (epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu);
     let first = tail(near);
-    // Where e^ε overflows the second term is left out, which is safe.
+    // Where e^ε overflows the second term is left out, which is safe from above.
     let second = match exp(epsilon) {
         growth if growth.is_finite() => growth * tail(far),
         _ => 0.0,
     };
     // Φ at a rounded argument z is off by up to z² units in the last place, e^ε by ε of them.
     let error = |z: f64, term: f64| (z * z + epsilon + 16.0) * f64::EPSILON * term;
-    let value = (first - second).max(0.0) + error(near, first) + error(far, second);
-    value.clamp(f64::MIN_POSITIVE, 1.0)
+    (first - second, error(near, first) + error(far, second))
 }
 
 /// ε of μ-GDP at δ, rounded up.

@@ -19,6 +19,7 @@ use crate::atoms::Atoms;
 use crate::bound::Side;
 use crate::cells::Fineness;
 use crate::error::Error;
+use crate::lower::LowerProfile;
 use crate::mechanism::{Adversary, Local};
 use crate::participation::{Participation, Rate};
 use crate::pld::{Company, Pld, Resolution};
@@ -52,7 +53,7 @@ pub(crate) struct Made {
 /// A law that some instance of the round attains.
 #[derive(Clone, Debug)]
 pub(crate) struct Attained {
-    pub(crate) profile: Profile,
+    pub(crate) profile: LowerProfile,
     pub(crate) name: String,
     pub(crate) words: String,
 }
@@ -157,11 +158,19 @@ impl Priced {
             }
             Want::Attained(index, _) => {
                 let profile = &self.attained[index].profile;
-                if profile.atoms().loss_limit() == 0.0 {
+                if profile.is_zero() {
                     return Ok(None);
                 }
-                let profiles = std::slice::from_ref(profile);
-                Resolution::for_accuracy(profiles, Side::Lower, accuracy, ln_tail, company)
+                match profile {
+                    LowerProfile::Law(profile) => {
+                        let profiles = std::slice::from_ref(profile);
+                        let side = Side::Lower;
+                        Resolution::for_accuracy(profiles, side, accuracy, ln_tail, company)
+                    }
+                    LowerProfile::Pair(pair) => {
+                        Resolution::of_pair(pair.as_ref(), accuracy, ln_tail, company)
+                    }
+                }
             }
         };
         // A panic elsewhere while the lock was held leaves the list as it was: entries are only ever added
@@ -180,7 +189,11 @@ impl Priced {
             }
             Want::Attained(index, direction) => {
                 let profile = &self.attained[index].profile;
-                let Some(pld) = Pld::optimistic(profile, direction, resolution) else {
+                let pld = match profile {
+                    LowerProfile::Law(profile) => Pld::optimistic(profile, direction, resolution),
+                    LowerProfile::Pair(pair) => Pld::of_pair(pair.as_ref(), direction, resolution),
+                };
+                let Some(pld) = pld else {
                     return Ok(None);
                 };
                 (Some(pld), Vec::new())
@@ -236,11 +249,18 @@ pub(crate) fn attained_profiles(round: &Round, fineness: Fineness) -> Result<Vec
                 _ => Profile::new(atoms, round.most_honest()),
             };
             attained.push(Attained {
-                profile,
+                profile: LowerProfile::Law(profile),
                 name: name.clone(),
                 words: words.clone(),
             });
         }
+    }
+    for pair in round.mechanism().known_pairs(round) {
+        attained.push(Attained {
+            profile: LowerProfile::Pair(pair.profile),
+            name: pair.name,
+            words: pair.words,
+        });
     }
     attained.sort_by(|a, b| {
         b.profile

@@ -8,12 +8,12 @@ use crate::bound::{Answer, Bound, Numerics, Side, Standing};
 use crate::compose::{self, Composition, ln_gaussian_delta, ln_tail};
 use crate::error::Error;
 use crate::laws::{Attained, Want};
+use crate::lower::LowerProfile;
 use crate::pld::Company;
-use crate::profile::{Direction, Profile};
+use crate::profile::Direction;
 use crate::round::Round;
 use crate::upper::BY_LAWS;
 use crate::upper::alone::ALONE;
-use shuffledp_numerics::enclosure::Wanted;
 
 /// How many adversaries are composed when there is one kind of round: each costs as much as the upper bound.
 /// With several kinds, the most promising of each.
@@ -42,10 +42,7 @@ impl Strategy {
     pub(crate) fn reversed(&self) -> Self {
         Self {
             chosen: self.chosen.clone(),
-            direction: match self.direction {
-                Direction::Forward => Direction::Reverse,
-                Direction::Reverse => Direction::Forward,
-            },
+            direction: self.direction.reversed(),
         }
     }
 }
@@ -148,7 +145,7 @@ impl Account {
         }
         for profile in self.attacked(strategy) {
             if profile.exceeds(value, delta) {
-                value = value.max(profile.epsilon_lower(delta));
+                value = value.max(profile.epsilon(delta));
             }
         }
         Ok(value)
@@ -162,12 +159,12 @@ impl Account {
         epsilon: f64,
     ) -> Result<f64, Error> {
         let composed = self.optimistic(strategy, tail)?.delta(epsilon);
-        let one = |profile: &Profile| profile.delta_as(epsilon, Wanted::Lower).lower;
+        let one = |profile: &LowerProfile| profile.delta(epsilon);
         Ok(self.attacked(strategy).map(one).fold(composed, f64::max))
     }
 
     /// The law that a strategy chooses for each kind of round that has a lower bound.
-    fn attacked(&self, strategy: &Strategy) -> impl Iterator<Item = &Profile> {
+    fn attacked(&self, strategy: &Strategy) -> impl Iterator<Item = &LowerProfile> {
         let chosen = strategy.chosen.clone();
         let rounds = self.rounds.iter().zip(chosen);
         rounds
@@ -225,10 +222,10 @@ impl Account {
         };
         let mut all = Vec::new();
         for chosen in choices {
-            let symmetric =
-                self.rounds.iter().zip(&chosen).all(|((round, _), &index)| {
-                    round.attained[index].profile.atoms().is_symmetric()
-                });
+            let symmetric = self.rounds.iter().zip(&chosen).all(|((round, _), &index)| {
+                let attained = round.attained.get(index);
+                attained.is_none_or(|attained| attained.profile.is_symmetric())
+            });
             // Laws of many atoms are expensive: only the direction whose losses have the heavier right tail.
             let leaning = match (&self.rounds[..], &chosen[..]) {
                 ([(round, _)], &[index]) => round.attained[index].profile.leaning(),

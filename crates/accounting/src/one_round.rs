@@ -4,7 +4,6 @@ use crate::bound::{Answer, Bound, Delta, Epsilon, Numerics, Standing};
 use crate::error::Error;
 use crate::laws::{Attained, Priced};
 use crate::profile::FINE;
-use shuffledp_numerics::enclosure::Wanted;
 
 impl Priced {
     /// The largest ε that an adversary attains, and which; none where no lower bound is known.
@@ -12,7 +11,7 @@ impl Priced {
         let (mut lower, mut best): (f64, _) = (0.0, self.first_attained());
         for attained in self.attained.iter().filter(|_| self.attains()) {
             if lower == 0.0 || attained.profile.exceeds(lower, delta) {
-                let value = attained.profile.epsilon_lower(delta);
+                let value = attained.profile.epsilon(delta);
                 if value > lower {
                     (lower, best) = (value, Some(attained));
                 }
@@ -25,7 +24,7 @@ impl Priced {
     fn lower_delta(&self, epsilon: f64) -> (f64, Option<&Attained>) {
         let (mut lower, mut best) = (0.0, self.first_attained());
         for attained in self.attained.iter().filter(|_| self.attains()) {
-            let value = attained.profile.delta_as(epsilon, Wanted::Lower).lower;
+            let value = attained.profile.delta(epsilon);
             if value > lower {
                 (lower, best) = (value, Some(attained));
             }

@@ -56,6 +56,16 @@ pub enum Direction {
     Reverse,
 }
 
+impl Direction {
+    /// The other one.
+    pub(crate) fn reversed(self) -> Self {
+        match self {
+            Self::Forward => Self::Reverse,
+            Self::Reverse => Self::Forward,
+        }
+    }
+}
+
 impl Profile {
     /// Most atoms of a law whose Rényi divergences are summed over counts.
     pub const MOST_ATOMS: usize = 4;

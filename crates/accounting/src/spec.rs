@@ -46,7 +46,8 @@ pub struct RandomizerSpec {
     pub domain: Option<Domain>,
     /// The number of categories.
     pub k: Option<u64>,
-    /// The number of coordinates of a vector; only the laws of directions depend on it.
+    /// The number of coordinates of a vector; only the laws of directions, and of integer noise on a sum,
+    /// depend on it.
     pub dimension: Option<u64>,
     /// Where the density of a direction begins to rise, in standard deviations of the cosine.
     pub start: Option<f64>,
@@ -201,6 +202,12 @@ impl RandomizerSpec {
     /// k, where it must be there.
     pub fn k(&self) -> Result<u64, Error> {
         self.k.ok_or_else(|| self.missing(Parameter::Categories))
+    }
+
+    /// The number of coordinates, where it must be there.
+    pub fn dimension(&self) -> Result<u64, Error> {
+        self.dimension
+            .ok_or_else(|| self.missing(Parameter::Dimension))
     }
 
     /// The number of values in a phrase; none is written as the letter k.
@@ -360,9 +367,12 @@ impl RoundSpec {
                  sees a record{amount}."
             );
         }
-        let rounds = match rounds.as_str() {
-            "1" => "One shuffled round".to_owned(),
-            many => format!("{many} shuffled rounds"),
+        let only_sum = self.randomizer.entry().only_sum_is_seen();
+        let rounds = match (rounds.as_str(), only_sum) {
+            ("1", false) => "One shuffled round".to_owned(),
+            (many, false) => format!("{many} shuffled rounds"),
+            ("1", true) => "One round of secure aggregation".to_owned(),
+            (many, true) => format!("{many} rounds of secure aggregation"),
         };
         let mut sentence = format!("{rounds}, {users} users, {phrase}{amount}");
         if let Some(delta0) = self.randomizer.delta0 {
@@ -383,6 +393,9 @@ impl RoundSpec {
         }
         if self.colluding != 0.0 {
             sentence += &format!(", a fraction {} colluding", plain(self.colluding));
+        }
+        if only_sum {
+            sentence += ": only the sum and the number of participants are seen";
         }
         sentence + "."
     }

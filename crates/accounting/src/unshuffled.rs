@@ -16,7 +16,8 @@
 //! Reports are lost independently of their values, by coins that nobody sees. The upper bound does not credit
 //! it: the reports that arrive are computed from those that would have arrived (data processing). The lower
 //! bound is attained by the users who come, for whom dropping out is one more coin; of a sample that shrinks,
-//! and of a range of rates, nothing is known from below.
+//! and of a range of rates, nothing is known from below. Of a sum the upper bound would be false: the noise of
+//! those who drop out is missing. It is refused.
 
 use crate::account::{account, answerable};
 use crate::bound::{Answer, Bound, Delta, Epsilon, Numerics, Standing};
@@ -118,6 +119,10 @@ pub fn with_dropout(
 ) -> Result<Answer<Epsilon>, Error> {
     let inside = (0.0..1.0).contains(&dropout);
     let dropout = within(Parameter::Dropout, dropout, inside, "[0, 1)")?;
+    if dropout > 0.0 && round.randomizer().entry().only_sum_is_seen() {
+        let allowed = "{0}: of a sum, a participant who drops out takes a share of the noise along";
+        within(Parameter::Dropout, dropout, false, allowed)?;
+    }
     let answer = account(&Plan::new(round.clone(), rounds)?)?.epsilon(delta)?;
     if dropout == 0.0 {
         return Ok(answer);

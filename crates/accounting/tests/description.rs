@@ -16,6 +16,7 @@ fn filled(name: &str) -> RandomizerSpec {
             Parameter::Delta0 => spec.delta0 = Some(1e-9),
             Parameter::Sigma => spec.sigma = Some(2.0),
             Parameter::Categories => spec.k = Some(5),
+            Parameter::Dimension => spec.dimension = Some(8),
             Parameter::Ratio => spec.p = Some(3.0),
             Parameter::Variation => spec.beta = Some(0.25),
             Parameter::Cover => spec.q = Some(3.0),
@@ -83,6 +84,7 @@ fn what_is_missing_or_too_much_is_named() {
                 Parameter::Delta0 => spec.delta0 = None,
                 Parameter::Sigma => spec.sigma = None,
                 Parameter::Categories => spec.k = None,
+                Parameter::Dimension => spec.dimension = None,
                 Parameter::Rows => spec.rows = None,
                 _ => continue,
             }

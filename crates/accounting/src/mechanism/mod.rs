@@ -6,6 +6,7 @@
 
 mod any_ldp;
 mod approximate_ldp;
+mod bit_sum;
 mod direction;
 mod discrete_gaussian;
 mod gaussian;
@@ -15,10 +16,12 @@ mod random_allocation;
 mod ratio;
 mod response;
 mod scalar;
+mod secure_sum;
 mod square_wave;
 
 use any_ldp::AnyLdp;
 use approximate_ldp::ApproximateLdp;
+use bit_sum::BitSum;
 pub use direction::DirectionLaw;
 pub use discrete_gaussian::DiscreteGaussian;
 use gaussian::Gaussian;
@@ -29,10 +32,12 @@ use ratio::Ratio;
 use response::Response;
 use scalar::Scalar;
 pub use scalar::ScalarKind;
+use secure_sum::{Grid, SecureSum};
 pub use square_wave::SquareWave;
 
 pub(crate) use any_ldp::{ENTRIES as ANY_LDP, SOME_ENTRIES as SOME_LDP};
 pub(crate) use approximate_ldp::ENTRIES as APPROXIMATE_LDP;
+pub(crate) use bit_sum::ENTRIES as BIT_SUMS;
 pub(crate) use direction::ENTRIES as DIRECTIONS;
 pub(crate) use discrete_gaussian::ENTRIES as DISCRETE_GAUSSIAN;
 pub(crate) use gaussian::ENTRIES as GAUSSIAN;
@@ -42,6 +47,7 @@ pub(crate) use random_allocation::ENTRIES as RANDOM_ALLOCATION;
 pub(crate) use ratio::ENTRIES as RATIO;
 pub(crate) use response::{BIT_ENTRIES as ONE_BIT_VECTORS, ENTRIES as RESPONSES};
 pub(crate) use scalar::ENTRIES as SCALARS;
+pub(crate) use secure_sum::ENTRIES as SECURE_SUM;
 pub(crate) use square_wave::ENTRIES as SQUARE_WAVE;
 
 use crate::atoms::Atoms;
@@ -50,6 +56,7 @@ use crate::cells::Fineness;
 use crate::channel::Channel;
 use crate::error::{Error, Parameter};
 use crate::local::{Categories, Domain, LocalDelta, LocalEpsilon, RatioSummary, Sigma};
+use crate::lower::KnownPair;
 use crate::rdp::RdpCurve;
 use crate::relation::Relation;
 use crate::round::Round;
@@ -111,6 +118,12 @@ pub(crate) trait Family {
     /// Datasets to try; each alone gives a valid lower bound.
     fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error>;
 
+    /// Pairs of datasets beside those of the adversaries ([`crate::lower`]); each alone gives a valid lower
+    /// bound.
+    fn known_pairs(&self, _round: &Round) -> Vec<KnownPair> {
+        Vec::new()
+    }
+
     /// The randomizer as it is written in a file.
     fn spec(&self) -> RandomizerSpec;
 
@@ -152,6 +165,17 @@ pub(crate) trait Family {
         self.categories() == Some(Categories::TWO)
     }
 
+    /// σ of the Gaussian noise of each participant, in units of the domain's diameter, where only the sum of
+    /// all reports is seen: there are theorems about it.
+    fn gaussian_sum(&self) -> Option<f64> {
+        None
+    }
+
+    /// The least σ that the mechanism is defined for, in units of its domain.
+    fn least_sigma(&self) -> f64 {
+        0.15
+    }
+
     /// Rényi curves of a round that need no finite law.
     fn known_curves(&self, _round: &Round) -> Option<KnownCurves> {
         None
@@ -185,6 +209,10 @@ enum Kind {
     Direction(DirectionLaw),
     /// Gaussian noise.
     Gaussian(Gaussian),
+    /// One-hot vectors of flipped bits of which only the sum is seen.
+    BitSum(BitSum),
+    /// Noisy values of which only the sum is seen.
+    SecureSum(SecureSum),
     /// Of n steps of the Gaussian mechanism one, chosen at random, sees the record: not a shuffle, but the
     /// same pair of distributions.
     RandomAllocation(RandomAllocation),
@@ -204,6 +232,8 @@ impl Kind {
             Self::SquareWave(family) => family,
             Self::Direction(family) => family,
             Self::Gaussian(family) => family,
+            Self::BitSum(family) => family,
+            Self::SecureSum(family) => family,
             Self::RandomAllocation(family) => family,
         }
     }
@@ -317,6 +347,66 @@ impl Mechanism {
         Gaussian::new(sigma, domain).map(Kind::Gaussian).map(Self)
     }
 
+    /// Gaussian noise of standard deviation σ from each participant, in the units of the domain, where only
+    /// the sum of all noisy values is seen, and how many they are (secure aggregation).
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Domain, Mechanism, Round, account};
+    /// // The same as a trusted server that adds noise of 0.1·√10,000 = 10 to a sum of 10,000 vectors.
+    /// let round = Round::new(Mechanism::secure_sum(0.1, Domain::Ball)?, 10_000)?;
+    /// let answer = account(&round)?.epsilon(1e-6)?;
+    /// assert_eq!(answer.upper().to_string(), "0.816561");
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn secure_sum(sigma: f64, domain: Domain) -> Result<Self, Error> {
+        SecureSum::gaussian(sigma, domain)
+            .map(Kind::SecureSum)
+            .map(Self)
+    }
+
+    /// Discrete Gaussian noise from each participant, of which only the sum is seen (the distributed discrete
+    /// Gaussian mechanism): vectors of norm at most 1 on a grid with `levels` steps to a length of 1, in so many
+    /// dimensions; σ is the scale of one participant's noise.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Domain, Mechanism, Round, account};
+    /// let epsilon = |mechanism| -> Result<f64, shuffledp_accounting::Error> {
+    ///     Ok(account(&Round::new(mechanism, 1000)?)?.epsilon(1e-6)?.upper().value())
+    /// };
+    /// // On a fine grid the noise is as good as Gaussian, in any dimension.
+    /// let gaussian = epsilon(Mechanism::secure_sum(1.0, Domain::Ball)?)?;
+    /// let discrete = epsilon(Mechanism::discrete_gaussian_sum(1.0, 16, 1 << 20)?)?;
+    /// assert!(discrete > gaussian && discrete < 1.0001 * gaussian);
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn discrete_gaussian_sum(sigma: f64, levels: u64, dimension: u64) -> Result<Self, Error> {
+        SecureSum::discrete_gaussian(sigma, Grid::new(levels, dimension)?)
+            .map(Kind::SecureSum)
+            .map(Self)
+    }
+
+    /// The same with Skellam noise of standard deviation σ, whose sums are Skellam again.
+    pub fn skellam_sum(sigma: f64, levels: u64, dimension: u64) -> Result<Self, Error> {
+        SecureSum::skellam(sigma, Grid::new(levels, dimension)?)
+            .map(Kind::SecureSum)
+            .map(Self)
+    }
+
+    /// A unary encoding over k categories at ε₀ (symmetric or optimized) of which only the sums of all bits
+    /// are seen.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Mechanism, OracleKind, Round, account};
+    /// // Every bit is flipped with probability 1/(e^5 + 1).
+    /// let round = Round::new(Mechanism::unary_sum(OracleKind::SymmetricUnary, 100, 10.0)?, 100_000)?;
+    /// let answer = account(&round)?.epsilon(1e-9)?;
+    /// assert!(answer.lower().value() > 0.297 && answer.upper().value() < 0.300);
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn unary_sum(kind: OracleKind, k: u64, epsilon0: f64) -> Result<Self, Error> {
+        BitSum::new(kind, k, epsilon0).map(Kind::BitSum).map(Self)
+    }
+
     /// Random allocation under a relation that it has.
     fn allocation(sigma: f64, relation: Relation) -> Result<Self, Error> {
         RandomAllocation::new(sigma, relation)
@@ -382,6 +472,18 @@ impl Mechanism {
 
     pub(crate) fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error> {
         self.0.family().adversaries(fineness)
+    }
+
+    pub(crate) fn known_pairs(&self, round: &Round) -> Vec<KnownPair> {
+        self.0.family().known_pairs(round)
+    }
+
+    pub(crate) fn gaussian_sum(&self) -> Option<f64> {
+        self.0.family().gaussian_sum()
+    }
+
+    pub(crate) fn least_sigma(&self) -> f64 {
+        self.0.family().least_sigma()
     }
 
     pub(crate) fn spec(&self) -> RandomizerSpec {

@@ -53,13 +53,14 @@ mod resolution;
 mod values;
 
 use crate::bound::Side;
+use crate::lower::{PairProfile, probabilities};
 use crate::profile::{COARSE, Direction, Profile, probability_up};
 use crate::upper::Dominating;
 use hull::Dot;
 use lattice::{Lattice, MOST_POINTS};
 use lowered::Enclosed;
 pub use resolution::{Company, Resolution, Values};
-use resolution::{POINTS, is_direct};
+use resolution::{LARGEST_LOSS, POINTS, is_direct};
 use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::lattice::Measure;
 use shuffledp_numerics::rounding::{ROUNDING_TWICE, exp_down, exp_up};
@@ -255,10 +256,7 @@ impl Pld {
     ) -> Option<Self> {
         let lattice = Lattice::new(resolution.exponent);
         let limit = profile.atoms().loss_limit();
-        let (ahead, behind) = match direction {
-            Direction::Forward => (Direction::Forward, Direction::Reverse),
-            Direction::Reverse => (Direction::Reverse, Direction::Forward),
-        };
+        let (ahead, behind) = (direction, direction.reversed());
         let reach = lattice.index_above(limit).min(MOST_POINTS);
         let upper = |direction: Direction, i: i64| {
             profile
@@ -274,14 +272,49 @@ impl Pld {
         } else {
             lattice.values(profile, behind, left, resolution, Wanted::Both)?
         };
+        Self::below(&lattice, &ahead_values, &behind_values, limit)
+    }
+
+    /// A distribution that the profile of a pair of datasets dominates, in one direction.
+    pub(crate) fn of_pair(
+        pair: &dyn PairProfile,
+        direction: Direction,
+        resolution: Resolution,
+    ) -> Option<Self> {
+        let lattice = Lattice::new(resolution.exponent);
+        let behind = direction.reversed();
+        let reach = lattice.index_above(LARGEST_LOSS).min(MOST_POINTS);
+        let upper =
+            |direction: Direction, i: i64| pair.ln_delta_in(direction, lattice.loss(i)).upper;
+        let last = first_index(reach, |i| upper(direction, i) <= resolution.ln_tail).max(2);
+        let ln_left = ln(LEFT_TAIL * pair.loss_deviation());
+        let left = first_index(reach, |i| upper(behind, i) - lattice.loss(i) <= ln_left).max(2);
+        let values = |direction: Direction, last: i64| {
+            parallel(last, |i| {
+                probabilities(pair.ln_delta_in(direction, lattice.loss(i)))
+            })
+        };
+        let (ahead, behind) = (values(direction, last), values(behind, left));
+        Self::below(&lattice, &ahead, &behind, f64::INFINITY)
+    }
+
+    /// A distribution below the values of a profile at the lattice points from zero on, in its own direction
+    /// and in the other one.
+    fn below(
+        lattice: &Lattice,
+        ahead: &[(f64, f64)],
+        behind: &[(f64, f64)],
+        limit: f64,
+    ) -> Option<Self> {
+        let left = behind.len() as i64 - 1;
         // To the left of α = 1: α h(1/α).
         let mirrored = (1..=left).rev().map(|i| {
-            let (lower, upper) = behind_values[i as usize];
+            let (lower, upper) = behind[i as usize];
             let loss = lattice.loss(i);
             (lower * exp_down(-loss), upper * exp_up(-loss))
         });
-        let excess = mirrored.chain(ahead_values.iter().copied()).collect();
-        let lowered = Enclosed::new(&lattice, -left, excess).lowered();
+        let excess = mirrored.chain(ahead.iter().copied()).collect();
+        let lowered = Enclosed::new(lattice, -left, excess).lowered();
         let split = left as usize;
         let masses = lattice.masses(&lowered[..=split], &lowered[split..], Side::Lower);
         Some(Self {

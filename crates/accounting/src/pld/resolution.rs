@@ -5,6 +5,7 @@
 //! loose, or slow.
 
 use crate::bound::Side;
+use crate::lower::PairProfile;
 use crate::profile::{Direction, Profile};
 use crate::upper::Dominating;
 use shuffledp_numerics::enclosure::Wanted;
@@ -23,7 +24,7 @@ const RARE: f64 = 300.0;
 /// Relative accuracy in ε to which laws of such losses are evaluated.
 const RARE_ACCURACY: f64 = 1e-3;
 /// Losses above this count as infinite: e^loss must stay a double.
-const LARGEST_LOSS: f64 = 700.0;
+pub(super) const LARGEST_LOSS: f64 = 700.0;
 /// Up to this many outcomes, counting them is faster than evaluating the profile at every lattice point.
 const MOST_OUTCOMES: f64 = 2e6;
 /// Finest step at which outcomes are counted. Counting knows each loss to some 1e-14, which must be
@@ -134,10 +135,46 @@ impl Resolution {
         ln_tail: f64,
         company: Company,
     ) -> Self {
-        let limit = bounds.flat_from().min(LARGEST_LOSS);
-        let finest = bounds.loss_deviation() * (12.0 * accuracy).sqrt();
+        let in_tail = |loss: f64| bounds.meets(loss, ln_tail);
+        let (limit, deviation) = (bounds.flat_from(), bounds.loss_deviation());
+        Self::of_values(in_tail, limit, deviation, accuracy, ln_tail, company)
+    }
+
+    /// The same for a pair of datasets.
+    pub(crate) fn of_pair(
+        pair: &dyn PairProfile,
+        accuracy: f64,
+        ln_tail: f64,
+        company: Company,
+    ) -> Self {
+        let in_tail = |loss: f64| {
+            let forward = pair.ln_delta_in(Direction::Forward, loss).upper;
+            forward.max(pair.ln_delta_in(Direction::Reverse, loss).upper) <= ln_tail
+        };
+        let deviation = pair.loss_deviation();
+        Self::of_values(
+            in_tail,
+            f64::INFINITY,
+            deviation,
+            accuracy,
+            ln_tail,
+            company,
+        )
+    }
+
+    /// The same for a profile that is known by its values.
+    fn of_values(
+        in_tail: impl Fn(f64) -> bool,
+        loss_limit: f64,
+        deviation: f64,
+        accuracy: f64,
+        ln_tail: f64,
+        company: Company,
+    ) -> Self {
+        let limit = loss_limit.min(LARGEST_LOSS);
+        let finest = deviation * (12.0 * accuracy).sqrt();
         let start = finest.clamp(1e-12 * limit, limit);
-        let tail = bisect_on_log_scale(start, limit, 1.1, |loss| bounds.meets(loss, ln_tail)).holds;
+        let tail = bisect_on_log_scale(start, limit, 1.1, in_tail).holds;
         let points = BOUND_POINTS * (3.2e-5 / accuracy).sqrt().clamp(0.25, 4.0);
         let step = finest.max(tail / points).min(limit / 512.0);
         let step = step.max(0.1 * company.deviation * (12.0 * accuracy).sqrt());

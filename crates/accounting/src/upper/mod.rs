@@ -210,7 +210,7 @@ impl Dominating {
 pub(crate) const CLOSED_FORM: f64 = 1e-12;
 
 /// ln of a probability, at most 1; never below the smallest that any answer needs.
-fn ln_of(probability: f64) -> f64 {
+pub(crate) fn ln_of(probability: f64) -> f64 {
     if probability >= 1.0 {
         0.0
     } else {

@@ -23,6 +23,9 @@ const FEW_TERMS: f64 = 1e5;
 /// few of its nodes matter.
 const MOST_TABLED: f64 = 4e6;
 
+/// A phase that is off by more than this is not used.
+const LOST_PHASE: f64 = 0.5;
+
 /// The numbers on one line that do not depend on t.
 pub(super) struct Prepared<'a> {
     pub(super) c: f64,
@@ -107,10 +110,19 @@ impl Line for LatticeLine<'_, '_> {
     fn node(&self, theta: f64, least: f64) -> Node {
         let (mut ln_modulus, mut phase) = (0.0, -self.t * theta);
         let mut error = self.saddle.error + ROUNDING * (1.0 + phase.abs());
+        let mut known = true;
         for (part, (real, imaginary, off)) in self.prepared.parts.iter().zip(self.transforms(theta))
         {
             let square = real * real + imaginary * imaginary;
             let modulus = square.sqrt();
+            // Where the transform has all but vanished, its phase is lost in rounding, but not its size.
+            if part.count * off > LOST_PHASE * modulus {
+                let ln_part = ln(modulus + off);
+                ln_modulus += part.count * ln_part;
+                error += ROUNDING * part.count * (1.0 + ln_part.abs() + part.ln_moment.abs());
+                known = false;
+                continue;
+            }
             // Near one the logarithm of the square is as accurate as the square.
             let ln_part = 0.5 * ln(square);
             ln_modulus += part.count * ln_part;
@@ -121,7 +133,7 @@ impl Line for LatticeLine<'_, '_> {
         }
         Node {
             ln_modulus,
-            phase: (ln_modulus >= least).then_some(phase),
+            phase: (known && ln_modulus >= least).then_some(phase),
             error,
         }
     }
