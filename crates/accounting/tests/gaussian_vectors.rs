@@ -15,7 +15,7 @@ fn ball(sigma: f64, users: u64) -> Round {
 }
 
 fn epsilon(round: Round, rounds: u64, delta: f64) -> (f64, f64) {
-    let answer = account(&Plan::new(round, rounds).unwrap())
+    let answer = account(Plan::new(round, rounds).unwrap())
         .unwrap()
         .epsilon(Delta::new(delta).unwrap())
         .unwrap();
