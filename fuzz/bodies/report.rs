@@ -4,7 +4,7 @@
 use shuffledp_randomizers::{
     DiscreteGaussian, DiscreteLaplace, Duchi, Error, Gaussian, GaussianVector, HadamardResponse,
     Hierarchy, Hybrid, KaryResponse, LaplaceVector, LocalHashing, Piecewise, Prefixes, PrivUnit,
-    R1, R2, RInf, Randomizer, SubsetSelection, UnaryEncoding,
+    R1, R2, RInf, Ramp, Randomizer, SubsetSelection, UnaryEncoding,
 };
 use std::fmt::Debug;
 use std::sync::LazyLock;
@@ -34,6 +34,7 @@ static READERS: LazyLock<Vec<Reader>> = LazyLock::new(|| {
         reader(R2::new(8, 1.0, 2.0)),
         reader(RInf::new(8, 1.0, 2.0)),
         reader(PrivUnit::new(8, 1.0, 2.0)),
+        reader(Ramp::new(8, 1.0, 2.0, None)),
         reader(GaussianVector::new(4, 1.0, 4.0)),
         reader(LaplaceVector::new(4, 1.0, 2.0)),
     ]

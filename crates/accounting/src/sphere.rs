@@ -2,22 +2,23 @@
 //! functions of it that are 0 below one height, 1 above another and rise linearly in between.
 //!
 //! ```text
-//! c = sin φ,   φ in [−π/2, π/2] with density proportional to cos^{d−2} φ;     rise(c) = (c − c₀)/(c₁ − c₀), kept within [0, 1]
+//! c = sin φ,   φ in [−π/2, π/2] with density proportional to cos^{d−2} φ
+//! rise(c) = (c − c₀)/(c₁ − c₀), kept within [0, 1]
 //! ```
 //!
 //! [`Ramp::above`] cuts the heights between c₀ and c₁ into cells and moves the mass of every cell to its two
-//! ends, mass and mean of the rise kept; [`Ramp::below`] moves it to its mean. Half a sphere is all there is to
-//! it: 0 ≤ c₀ ≤ c₁ ≤ 1. A step, c₀ = c₁, has no cells.
+//! ends, mass and mean of the rise kept; [`Ramp::below`] moves it to its mean. Half a sphere is all there is
+//! to it: 0 ≤ c₀ ≤ c₁ ≤ 1. A step, c₀ = c₁, has no cells.
 //!
 //! # Rounding
 //!
 //! Latitudes φ and colatitudes π/2 − φ are both counted from where they are small, and differences of sines
 //! are products, so nothing cancels: neither near the pole nor in a million dimensions. Eight Gauss–Legendre
-//! nodes to a cell are exact where cos^{d−2} is a polynomial of the colatitude, and off by less than 1e-13 where
-//! it is not. The exponent (d−2) ln cos φ is at least −75 wherever a cell is kept, its error at most 10 ε times
-//! that, ε = 2⁻⁵². All terms are positive. So every mass is within [`MARGIN`]/4 of itself, relatively; what uses
-//! the masses in a bound pays for that ([`crate::mechanism`], direction). Mass above the last cell that is kept,
-//! below e⁻⁷⁵ of the whole, is left out.
+//! nodes to a cell are exact where cos^{d−2} is a polynomial of the colatitude, and off by less than 1e-13
+//! where it is not. The exponent (d−2) ln cos φ is at least −75 wherever a cell is kept, its error at most 10
+//! ε times that, ε = 2⁻⁵². All terms are positive. So every mass is within [`MARGIN`]/4 of itself,
+//! relatively; what uses the masses in a bound pays for that ([`crate::mechanism`], direction). Mass above
+//! the last cell that is kept, below e⁻⁷⁵ of the whole, is left out.
 
 use crate::cells::{Fineness, integral, integrals};
 use shuffledp_numerics::compensated::sum;

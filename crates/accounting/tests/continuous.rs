@@ -306,8 +306,8 @@ fn no_dataset_of_three_is_worse() {
     }
 }
 
-/// The piecewise mechanism on a few values: its reports, by which windows they fall into. And the hybrid, which
-/// has these reports and Duchi's.
+/// The piecewise mechanism on a few values: its reports, by which windows they fall into. And the hybrid,
+/// which has these reports and Duchi's.
 #[test]
 fn no_dataset_of_three_is_worse_for_the_piecewise_mechanism_and_the_hybrid() {
     for epsilon0 in [0.5f64, 1.0, 3.0] {

@@ -29,7 +29,7 @@ fn delta(round: &Round, epsilon: f64) -> (f64, f64) {
 
 /// (lower, upper) of ε at 1e-6.
 fn epsilon(plan: impl Into<Plan>) -> (f64, f64) {
-    let answer = account(&plan.into()).unwrap().epsilon(1e-6).unwrap();
+    let answer = account(plan).unwrap().epsilon(1e-6).unwrap();
     (answer.lower().value(), answer.upper().value())
 }
 

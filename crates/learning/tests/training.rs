@@ -11,7 +11,7 @@ use shuffledp_learning::{
     Recipe, Rule, Schedule, ShuffledSgd, Training, Way,
 };
 use shuffledp_randomizers::{
-    GaussianVector, PrivUnit, R1, R2, RInf, Randomizer, VectorEstimate, VectorSum,
+    GaussianVector, PrivUnit, R1, R2, RInf, Ramp, Randomizer, VectorEstimate, VectorSum,
 };
 
 fn data() -> Dataset {
@@ -77,6 +77,7 @@ fn the_short_way_is_the_long_way() {
         means(&RInf::new(d, 1.0, 1.5).unwrap(), Norm::LInf),
         means(&R1::new(d, 1.0, 1.5).unwrap(), Norm::L1),
         means(&PrivUnit::new(d, 1.0, 1.5).unwrap(), Norm::L2),
+        means(&Ramp::new(d, 1.0, 1.5, None).unwrap(), Norm::L2),
     ] {
         let size = long.iter().map(|x| x * x).sum::<f64>().sqrt();
         assert!(size > 0.0);

@@ -12,7 +12,7 @@ use shuffledp_protocol::audit::{
 };
 use shuffledp_randomizers::{
     DiscreteLaplace, Duchi, Gaussian, HadamardResponse, Hierarchy, Hybrid, KaryResponse,
-    LocalHashing, Piecewise, Prefixes, PrivUnit, R1, R2, RInf, Randomizer, Simulated,
+    LocalHashing, Piecewise, Prefixes, PrivUnit, R1, R2, RInf, Ramp, Randomizer, Simulated,
     SubsetSelection, UnaryEncoding,
 };
 
@@ -205,7 +205,13 @@ fn finds_the_local_guarantee_and_not_more() {
         down.clone(),
         1.0,
     );
-    attack(&PrivUnit::new(3, 1.0, 1.0).unwrap(), up, down, 1.0);
+    attack(
+        &PrivUnit::new(3, 1.0, 1.0).unwrap(),
+        up.clone(),
+        down.clone(),
+        1.0,
+    );
+    attack(&Ramp::new(3, 1.0, 1.0, None).unwrap(), up, down, 1.0);
     let texts = (b"abc".to_vec(), b"xyz".to_vec());
     attack(&Prefixes::new(3, 1.0).unwrap(), texts.0, texts.1, 1.0);
 }

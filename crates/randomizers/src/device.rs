@@ -15,7 +15,7 @@ use crate::scalar::{
     self, discrete_gaussian, discrete_laplace, duchi, hybrid, piecewise, square_wave,
 };
 use crate::vector::one_bit::{r_1, r_2, r_inf};
-use crate::vector::{self, VectorEstimate, VectorSum, priv_unit};
+use crate::vector::{self, VectorEstimate, VectorSum, priv_unit, ramp};
 use shuffledp_accounting::{Domain, Mechanism, RandomizerSpec, names};
 
 /// Makes a device from its description and, for vectors, the largest norm (the radius).
@@ -42,6 +42,7 @@ const DEVICES: &[(&str, Maker)] = &[
     ("r-1", r_1::device),
     ("r-2", r_2::device),
     ("priv-unit", priv_unit::device),
+    ("ramp", ramp::device),
 ];
 
 /// The number of coordinates of a vector when a description has none: small, for examples and audits.

@@ -1,21 +1,21 @@
 //! Reports that are directions: PrivUnit and the ramp.
 //!
 //! A person holds a vector x of l₂ norm at most 1 and sends a point V of the unit sphere in d ≥ 2 dimensions
-//! (or a seed that stands for one), whose density against the uniform law depends on c = ⟨V, x⟩ alone and rises
-//! with it:
+//! (or a seed that stands for one), whose density against the uniform law depends on c = ⟨V, x⟩ alone and
+//! rises with it:
 //!
 //! ```text
-//! g(c) = g_lo (1 + (E − 1) rise(c)),    rise(c) = (c − c₀)/(c₁ − c₀) within [0, 1],    0 ≤ c₀ ≤ c₁ ≤ 1,   E = e^ε₀
-//! 1/g_lo = 1 + (E − 1) E rise(c)
+//! g(c) = g_lo (1 + (E − 1) rise(c)),      1/g_lo = 1 + (E − 1) E rise(c),      E = e^ε₀
+//! rise(c) = (c − c₀)/(c₁ − c₀) within [0, 1],      0 ≤ c₀ ≤ c₁ ≤ 1
 //! ```
 //!
-//! Shorter vectors turn their direction round with probability (1 − |x|)/2. R_2 is a step at 0 (its bit says on
-//! which side), and is priced as binary randomized response. **PrivUnit** (Bhowmick et al. 2018) is a step,
-//! c₀ = c₁, where the mean of a report is longest. The **ramp** begins at t₀ = c₀√d and is steep enough to reach
-//! its cap [`DirectionLaw::REACH`] standard deviations further up, or at the pole if that is nearer.
+//! Shorter vectors turn their direction round with probability (1 − |x|)/2. R_2 is a step at 0 (its bit says
+//! on which side), and is priced as binary randomized response. **PrivUnit** (Bhowmick et al. 2018) is a
+//! step, c₀ = c₁, where the mean of a report is longest. The **ramp** begins at t₀ = c₀√d and is steep enough
+//! to reach its cap [`DirectionLaw::REACH`] standard deviations further up, or at the pole if that is nearer.
 //!
-//! **Theorem D** (`direction.proof.md`). The blanket is g_lo times the uniform law and opposite vectors are the
-//! worst pair. With heights c ≥ 0 of a uniform direction (half of all; the other half is the mirror image):
+//! **Theorem D** (`direction.proof.md`). The blanket is g_lo times the uniform law and opposite vectors are
+//! the worst pair. With heights c ≥ 0 of a uniform direction (half of all; the other half is the mirror image):
 //!
 //! | law | atoms (π; P; Q) |
 //! |---|---|
@@ -25,13 +25,13 @@
 //! For a step these are the atoms of k-ary randomized response with k = 1/q, q the probability of the cap.
 //!
 //! **Efficiency.** When n is large a round is as private as a Gaussian mechanism with μ² = v/n, v = Σπ(P−Q)²,
-//! and the mean of a report is M√d⁻¹ x long. Whatever the number of reports, the squared signal-to-noise ratio
-//! of a mean at a given μ is η = M²/v times a factor that all randomizers share; for a trusted server it is 1/4.
-//! By default the ramp starts where η is largest. (The wider the ramp the larger η, and the less each report
-//! says: the reach is where hardly anything is left to gain.)
+//! and the mean of a report is M√d⁻¹ x long. Whatever the number of reports, the squared signal-to-noise
+//! ratio of a mean at a given μ is η = M²/v times a factor that all randomizers share; for a trusted server
+//! it is 1/4. By default the ramp starts where η is largest. (The wider the ramp the larger η, and the less
+//! each report says: the reach is where hardly anything is left to gain.)
 //!
-//! Without a number of coordinates, or above ε₀ = 16, the law of any ε₀-LDP randomizer is the upper bound, and
-//! no lower bound is claimed. Standing: certified.
+//! Without a number of coordinates, or above ε₀ = 16, the law of any ε₀-LDP randomizer is the upper bound,
+//! and no lower bound is claimed. Standing: certified.
 
 use super::{Adversary, Family, Local, Mechanism};
 use crate::atoms::{Atom, Atoms};
@@ -244,9 +244,9 @@ impl DirectionLaw {
 
     /// Theorem D: dominates the shuffle whatever the others hold.
     ///
-    /// The masses are known to within MARGIN/4 of themselves. With 1 − 2·MARGIN of them every atom is below what
-    /// it stands for; what is missing lies in the triangle of (E; 1), (1; E) and (0; 0), and goes to the corners,
-    /// mass and mean kept: 2·MARGIN of the law of any ε₀-LDP randomizer.
+    /// The masses are known to within MARGIN/4 of themselves. With 1 − 2·MARGIN of them every atom is below
+    /// what it stands for; what is missing lies in the triangle of (E; 1), (1; E) and (0; 0), and goes to the
+    /// corners, mass and mean kept: 2·MARGIN of the law of any ε₀-LDP randomizer.
     fn above(&self, law: Law, fineness: Fineness) -> Result<Atoms, Error> {
         let growth = self.growth();
         let masses = law.ramp.above(fineness);
@@ -403,8 +403,8 @@ mod tests {
     use crate::local::{Categories, LocalEpsilon};
     use crate::profile::Profile;
 
-    /// A cap of probability 1/k: on a sphere it begins at height 1 − 2/k (Archimedes), on a circle at the cosine
-    /// of π/k.
+    /// A cap of probability 1/k: on a sphere it begins at height 1 − 2/k (Archimedes), on a circle at the
+    /// cosine of π/k.
     fn caps() -> [(u64, f64, u64); 4] {
         let angle = |k: u64| (std::f64::consts::PI / k as f64).cos();
         [(3, 0.5, 4), (3, 0.0, 2), (2, angle(5), 5), (2, angle(3), 3)]

@@ -12,8 +12,8 @@
 //!
 //! | hybrid (Wang et al. 2019) | above ε₀ = 0.61 with probability 1 − 1/h piecewise, else Duchi's; and which | those of both | both, mixed |
 //!
-//! The hybrid's report says which of the two it is: its atoms are those of both, weighted. Both are largest in
-//! convex order at the ends, so the mixture is.
+//! The hybrid's report says which of the two it is: its atoms are those of both, weighted. Both are largest
+//! in convex order at the ends, so the mixture is.
 //!
 //! For the three Laplace kinds a report between the ends has P = e^s, Q = 1 on one side, s = ln of the ratio
 //! of the ends' densities, and the density of s falls as e^{−s/2}: [`crate::cells`]. The others have finitely

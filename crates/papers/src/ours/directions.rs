@@ -95,7 +95,7 @@ pub(super) fn directions() -> Result<Shown, Error> {
         .iter()
         .map(|name| Series {
             name: (*name).to_owned(),
-            side: Side::Lower,
+            side: Side::Upper,
             standing: None,
             look: Look::Line,
             values: Vec::new(),

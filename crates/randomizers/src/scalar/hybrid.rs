@@ -6,10 +6,10 @@
 //! ```
 //!
 //! Both are ε₀-LDP and the choice does not depend on the value, so the report, which includes the choice, is
-//! ε₀-LDP. On its grid the piecewise mechanism has an ε₀ a little smaller than asked for; the bit and the coin
-//! use the same one, so that the distribution is exactly the one that the accountant computes with. The bit,
-//! which says more, is chosen with the probability above or a little less. A report is the choice in one byte
-//! and the chosen mechanism's report in three.
+//! ε₀-LDP. On its grid the piecewise mechanism has an ε₀ a little smaller than asked for; the bit and the
+//! coin use the same one, so that the distribution is exactly the one that the accountant computes with. The
+//! bit, which says more, is chosen with the probability above or a little less. A report is the choice in one
+//! byte and the chosen mechanism's report in three.
 
 use crate::device::Device;
 use crate::dynamic::Dynamic;

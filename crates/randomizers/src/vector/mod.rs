@@ -7,13 +7,16 @@
 
 pub mod gaussian;
 pub mod laplace;
+pub mod leaning;
 pub mod one_bit;
 pub mod priv_unit;
+pub mod ramp;
 
 pub use gaussian::GaussianVector;
 pub use laplace::LaplaceVector;
 pub use one_bit::{R1, R2, RInf};
 pub use priv_unit::PrivUnit;
+pub use ramp::Ramp;
 
 use crate::error::Error;
 use crate::randomizer::Randomizer;

@@ -2,8 +2,8 @@
 
 use crate::common::{draws_fit, golden, law, priced_alike, wire_is_strict};
 use shuffledp_randomizers::{
-    GaussianVector, LaplaceVector, PrivUnit, R1, R2, RInf, Random, Randomizer, Simulated,
-    VectorEstimate, VectorSum,
+    Ball, Error, GaussianVector, LaplaceVector, PrivUnit, R1, R2, RInf, Ramp, Random, Randomizer,
+    Simulated, VectorEstimate, VectorSum, Vectors,
 };
 
 /// Means of fixed vectors: every coordinate within five standard errors, and the mean square within 1 % of
@@ -75,6 +75,7 @@ fn contributing_is_sending_and_adding() {
     contributions_are_reports(&R1::new(3, 1.0, 1.0).unwrap(), &values);
     contributions_are_reports(&R2::new(3, 1.0, 1.0).unwrap(), &values);
     contributions_are_reports(&PrivUnit::new(3, 1.0, 1.0).unwrap(), &values);
+    contributions_are_reports(&Ramp::new(3, 1.0, 1.0, None).unwrap(), &values);
     contributions_are_reports(&LaplaceVector::new(3, 1.0, 1.0).unwrap(), &values);
 }
 
@@ -490,6 +491,80 @@ fn r_2() {
     assert_eq!(text.join(" "), "-0.17497 0.12199 0.90157 -0.10898 0.36028");
 }
 
+/// Ratios of likelihoods of many seeds at opposite vectors: never above ε₀, and, where `sharp`, attained but
+/// for the margin that the device leaves.
+fn leans_within(
+    randomizer: &impl Randomizer<Value = [f32]>,
+    value: &[f32],
+    epsilon0: f64,
+    sharp: bool,
+) {
+    let mut random = Simulated::new(133, 0);
+    let mut report = [0; 16];
+    let opposite: Vec<f32> = value.iter().map(|x| -x).collect();
+    let mut largest: f64 = 0.0;
+    for _ in 0..2000 {
+        randomizer
+            .randomize(value, &mut random, &mut report)
+            .unwrap();
+        let at = |value: &[f32]| randomizer.probability(value, &report).unwrap();
+        largest = largest.max((at(value) / at(&opposite)).ln().abs());
+    }
+    assert!(largest <= epsilon0 + 1e-14, "{largest}");
+    assert!(!sharp || largest > epsilon0 - 1e-5, "{largest}");
+}
+
+/// Reports by the height of their direction, in eight bands of one share each: a chi-square test against the
+/// likelihoods, and the same seeds under the uniform law.
+fn heights_fit(randomizer: &impl Randomizer<Value = [f32]>, value: &[f32], seed: u64) {
+    const DRAWS: usize = 200_000;
+    const BANDS: usize = 8;
+    let mut random = Simulated::new(seed, 0);
+    let mut report = [0; 16];
+    // By likelihood: it rises with the height, but is constant below the start. Uniform seeds, weighted by
+    // their likelihood, must have the law of the reports.
+    let mut uniform: Vec<f64> = (0..DRAWS)
+        .map(|_| {
+            random.fill(&mut report);
+            randomizer.probability(value, &report).unwrap()
+        })
+        .collect();
+    uniform.sort_by(f64::total_cmp);
+    let total: f64 = uniform.iter().sum();
+    assert!((total / DRAWS as f64 - 1.0).abs() < 0.02, "{total}");
+    let mut edges: Vec<f64> = (1..BANDS).map(|i| uniform[i * DRAWS / BANDS]).collect();
+    edges.dedup();
+    let band = |likelihood: f64| edges.partition_point(|edge| *edge < likelihood);
+    let (mut wanted, mut seen) = (vec![0.0; edges.len() + 1], vec![0.0; edges.len() + 1]);
+    for likelihood in &uniform {
+        wanted[band(*likelihood)] += likelihood;
+    }
+    for _ in 0..DRAWS {
+        randomizer
+            .randomize(value, &mut random, &mut report)
+            .unwrap();
+        seen[band(randomizer.probability(value, &report).unwrap())] += 1.0;
+    }
+    for (wanted, seen) in wanted.iter().zip(&seen) {
+        // Both are samples: within six standard errors of their difference.
+        let error = (20.0 * wanted.max(10.0)).sqrt();
+        assert!((wanted - seen).abs() < 6.0 * error, "{wanted} {seen}");
+    }
+}
+
+/// The direction of a seed, by ChaCha8 written out in Python and the normal quantiles of its standard
+/// library.
+fn has_the_direction_of_its_seed<B: Ball>(randomizer: &Vectors<B>) {
+    let mut tally = randomizer.tally();
+    randomizer.add(&[9; 16], &mut tally).unwrap();
+    let mean = randomizer.estimate(&tally).mean;
+    let text: Vec<String> = mean
+        .iter()
+        .map(|x| format!("{:.5}", x / randomizer.scale()))
+        .collect();
+    assert_eq!(text.join(" "), "0.64042 -0.41312 0.06762 0.58619 -0.26647");
+}
+
 #[test]
 fn priv_unit() {
     let long: [f32; 5] = [0.6, 0.0, 0.0, -0.8, 0.0];
@@ -497,22 +572,7 @@ fn priv_unit() {
     for epsilon0 in [0.5, 4.0] {
         let randomizer = PrivUnit::new(5, 1.0, epsilon0).unwrap();
         vectors_are_unbiased(&randomizer, &[&long, &inside, &[0.0; 5]], 400_000, 132);
-        // Ratios of likelihoods of many seeds: never above epsilon0, and attained.
-        let mut random = Simulated::new(133, 0);
-        let mut report = [0; 16];
-        let mut largest: f64 = 0.0;
-        for _ in 0..2000 {
-            randomizer
-                .randomize(&long[..], &mut random, &mut report)
-                .unwrap();
-            let at = |value: &[f32]| randomizer.probability(value, &report).unwrap();
-            let opposite = long.map(|x| -x);
-            largest = largest.max((at(&long) / at(&opposite)).ln().abs());
-        }
-        assert!(
-            largest <= epsilon0 + 1e-14 && largest > epsilon0 - 1e-12,
-            "{largest}"
-        );
+        leans_within(&randomizer, &long, epsilon0, true);
     }
     // At larger epsilon0 it is clearly better than a direction and a bit.
     let (unit, bit) = (
@@ -530,19 +590,75 @@ fn priv_unit() {
     golden(
         &randomizer,
         &[&long[..], &inside[..]],
-        "36a2ea9bfd4cef3e332fa28eca69111b 74364632cd2728f60b6cbbf2a1ed388c",
+        "332fa28eca69111b4e09c76d77ac0685 d4fea97bf8a229e3e086c884dbb138ee",
     );
-    // The direction of a seed, by ChaCha20 and the inverse error function of other libraries.
-    let randomizer = PrivUnit::new(5, 1.0, 2.0).unwrap();
-    let mut tally = randomizer.tally();
-    randomizer.add(&[9; 16], &mut tally).unwrap();
-    let mean = randomizer.estimate(&tally).mean;
-    let text: Vec<String> = mean
-        .iter()
-        .map(|x| format!("{:.5}", x / randomizer.scale()))
-        .collect();
+    has_the_direction_of_its_seed(&randomizer);
+}
+
+#[test]
+fn ramp() {
+    let long: [f32; 5] = [0.6, 0.0, 0.0, -0.8, 0.0];
+    let inside: [f32; 5] = [0.1, -0.2, 0.3, 0.0, 0.4];
+    for (epsilon0, start) in [(0.5, None), (4.0, None), (4.0, Some(0.0))] {
+        let randomizer = Ramp::new(5, 1.0, epsilon0, start).unwrap();
+        vectors_are_unbiased(&randomizer, &[&long, &inside, &[0.0; 5]], 400_000, 142);
+        // In five dimensions the cap is the pole, which no seed is.
+        leans_within(&randomizer, &long, epsilon0, false);
+        heights_fit(&randomizer, &inside, 143);
+        heights_fit(&randomizer, &long, 144);
+    }
+    // In high dimension, too, where normal numbers matter far out.
+    let axis: Vec<f32> = (0..300).map(|i| if i == 7 { 1.0 } else { 0.0 }).collect();
+    let dense = vec![300f32.sqrt().recip() * 0.999; 300];
+    for value in [axis, dense] {
+        heights_fit(&Ramp::new(300, 1.0, 3.0, None).unwrap(), &value, 145);
+        heights_fit(&PrivUnit::new(300, 1.0, 3.0).unwrap(), &value, 146);
+    }
+    let randomizer = Ramp::new(5, 1.0, 2.0, None).unwrap();
+    wire_is_strict(&randomizer, &[2.0, 0.0, 0.0, 0.0, 0.0][..], &[]);
+    golden(
+        &randomizer,
+        &[&long[..], &inside[..]],
+        "fea2d5d3892674a040cb6b70cf63978d 711bad3c3f8ab1d865efcd85e9a1ee8c",
+    );
+    has_the_direction_of_its_seed(&randomizer);
+    let refused = |result: Result<Ramp, Error>| result.unwrap_err().to_string();
     assert_eq!(
-        text.join(" "),
-        "-0.47833 -0.07046 -0.67369 -0.15944 -0.53569"
+        refused(Ramp::new(1, 1.0, 1.0, None)),
+        "dimension 1 is outside [2, 2^30] for the ramp"
     );
+    assert_eq!(
+        refused(Ramp::new(5, 1.0, 17.0, None)),
+        "epsilon0 17 is outside [1e-6, 16] for the ramp"
+    );
+    assert!(Ramp::new(5, 1.0, 1.0, Some(-1.0)).is_err());
+}
+
+/// Tries of a device: as many words of randomness for every vector, but for the one that turns short vectors
+/// round. The standard error is one in a hundred.
+#[test]
+fn the_number_of_tries_does_not_depend_on_the_vector() {
+    const DRAWS: u32 = 20_000;
+    let randomizer = Ramp::new(50, 1.0, 3.0, None).unwrap();
+    let mut axis = vec![0.0; 50];
+    axis[0] = 1.0;
+    let dense = vec![50f32.sqrt().recip() * 0.999; 50];
+    let lengths = [axis, dense, vec![0.0; 50]].map(|value| {
+        // Every report comes from fresh randomness, of which the next word tells how much was used.
+        let mut report = [0; 16];
+        let mut seen = 0u32;
+        for draw in 0..DRAWS {
+            let mut random = Simulated::new(u64::from(draw), 9);
+            let mut words = Simulated::new(u64::from(draw), 9);
+            randomizer
+                .randomize(&value, &mut random, &mut report)
+                .unwrap();
+            let next = random.word();
+            seen += (0..).position(|_| words.word() == next).unwrap() as u32;
+        }
+        f64::from(seen) / f64::from(DRAWS)
+    });
+    for length in lengths {
+        assert!((length / lengths[0] - 1.0).abs() < 0.06, "{lengths:?}");
+    }
 }

@@ -1,0 +1,166 @@
+//! Directions that lean to a vector of l₂ norm at most r, as seeds of 16 bytes: what [`PrivUnit`] and
+//! [`Ramp`] share. E = e^ε₀.
+//!
+//! ```text
+//! u = ±x/‖x‖, + with probability 1/2 + ‖x‖/(2r);     c = ⟨V, u⟩, V the direction of a seed
+//! with probability L = 1/(1 + (E−1)R) any seed
+//! else seeds are drawn until one is kept, with probability rise(c)
+//! rise(c) = (c − c₀)/(c₁ − c₀) within [0, 1],        R = E rise(c) over all directions
+//! density of V   L (1 + (E−1) rise(c))
+//! decode  (r/m) V,   m = E c·density,    ‖decoded‖² = r²/m²
+//! ```
+//!
+//! c₀ and c₁ are the accountant's ([`DirectionLaw`]), so what is run is what is priced. The coin for L leans
+//! to more privacy by [`MARGIN`]: a user who sends any seed a little more often sends what the accountant
+//! prices, sometimes replaced by noise. Keeping a seed is a comparison of 64 random bits with rise(c),
+//! rounded down, which is 1 at the cap and never more: no rounding can raise the largest ratio above 1 +
+//! (1−L)/(LR).
+//!
+//! The guarantee assumes that R is the same for every vector. It would be for directions that are uniform on
+//! the sphere. Those of the 2¹²⁸ seeds are computed, in single precision, by a generator that nobody can tell
+//! from a random function; what is left of a difference is the rounding of normal numbers, which [`MARGIN`]
+//! covers.
+//!
+//! A device expands (E−1)L seeds on average, (1−L) times a geometric number with mean 1/R: neither depends on
+//! the vector, and expanding a seed takes the same time for all of them.
+//!
+//! [`PrivUnit`]: crate::PrivUnit
+//! [`Ramp`]: crate::Ramp
+
+use crate::error::Error;
+use crate::sample::coin::{Coin, round_up};
+use crate::sample::random::Random;
+use crate::sample::sphere::{SEED, add_direction, cosine, norm, seed, upright};
+use crate::vector::{Ball, Shape};
+use shuffledp_accounting::{DirectionLaw, Mechanism};
+use std::marker::PhantomData;
+
+/// The coin for a leaning seed has odds lower by this part: more than R is off in single precision, where a
+/// normal number has an error of 5e-7.
+const MARGIN: f64 = 2e-6;
+/// The least ε₀: below it a report says nothing.
+const LEAST_EPSILON0: f64 = 1e-6;
+/// The largest ε₀: at 16 a device in high dimension already tries hundreds of thousands of seeds.
+const LARGEST_EPSILON0: f64 = 16.0;
+
+/// The distribution of reports of a randomizer that leans as `S` says.
+#[derive(Clone, Debug)]
+pub struct Leaning<S> {
+    shape: Shape,
+    mechanism: Mechanism,
+    start: f64,
+    end: f64,
+    /// R.
+    rise: f64,
+    /// Heads: a seed that leans.
+    lean: Coin,
+    /// The length of the mean of a seed that leans.
+    reach: f64,
+    kind: PhantomData<S>,
+}
+
+impl<S> Leaning<S> {
+    /// The randomizer of a law, made from dimension and ε₀ once these are within range.
+    pub(super) fn new(
+        name: &str,
+        dimension: usize,
+        radius: f64,
+        epsilon0: f64,
+        law: impl Fn(Option<u64>, f64) -> Result<DirectionLaw, shuffledp_accounting::Error>,
+    ) -> Result<Self, Error> {
+        let shape = Shape::new(dimension, radius)?;
+        let refuse = |parameter, value: String, allowed: &str| {
+            Err(Error::Parameter {
+                parameter,
+                value,
+                allowed: format!("{allowed} for {name}"),
+            })
+        };
+        if dimension < 2 {
+            return refuse("dimension", dimension.to_string(), "[2, 2^30]");
+        }
+        if !(LEAST_EPSILON0..=LARGEST_EPSILON0).contains(&epsilon0) {
+            return refuse("epsilon0", epsilon0.to_string(), "[1e-6, 16]");
+        }
+        let law = law(Some(dimension as u64), epsilon0)?;
+        let known = (law.start(), law.end(), law.mean_rise(), law.mean_length());
+        let (Some(start), Some(end), Some(rise), Some(length)) = known else {
+            return refuse("epsilon0", epsilon0.to_string(), "a law that is known");
+        };
+        // (1 − L)/L.
+        let odds = epsilon0.exp_m1() * rise;
+        Ok(Self {
+            shape,
+            mechanism: Mechanism::from(law),
+            start,
+            end,
+            rise,
+            lean: Coin::at_most(odds * (1.0 - MARGIN), 1.0),
+            reach: length * (1.0 + odds) / odds,
+            kind: PhantomData,
+        })
+    }
+
+    /// The probability of keeping a seed with this cosine.
+    fn kept(&self, cosine: f64) -> f64 {
+        if cosine >= self.end {
+            1.0
+        } else {
+            ((cosine - self.start) / (self.end - self.start)).max(0.0)
+        }
+    }
+}
+
+impl<S> Ball for Leaning<S> {
+    fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn norm(&self, value: &[f32]) -> f64 {
+        norm(value)
+    }
+
+    fn report_length(&self) -> usize {
+        SEED
+    }
+
+    fn draw<R: Random + ?Sized>(&self, value: &[f32], random: &mut R, report: &mut [u8]) {
+        let size = norm(value);
+        let kept = round_up(upright(size, self.shape.radius), random);
+        let sign = if kept { 1.0 } else { -1.0 };
+        let leans = self.lean.toss(random);
+        let mut seed = [0; SEED];
+        loop {
+            random.fill(&mut seed);
+            if !leans || round_up(self.kept(sign * cosine(&seed, value, size)), random) {
+                report.copy_from_slice(&seed);
+                return;
+            }
+        }
+    }
+
+    fn add(&self, report: &[u8], sums: &mut [f64]) -> Result<(), Error> {
+        add_direction(&seed(report)?, sums);
+        Ok(())
+    }
+
+    /// The norm of a decoded report, r/m.
+    fn length(&self) -> f64 {
+        self.shape.radius / (self.lean.probability() * self.reach)
+    }
+
+    /// The probability of a seed, divided by the average over all seeds.
+    fn probability(&self, value: &[f32], report: &[u8]) -> Option<f64> {
+        let seed = seed(report).ok()?;
+        let size = norm(value);
+        let cosine = cosine(&seed, value, size);
+        let at = |cosine: f64| self.kept(cosine) / self.rise;
+        let up = upright(size, self.shape.radius);
+        let leaning = up * at(cosine) + (1.0 - up) * at(-cosine);
+        Some(self.lean.complement() + self.lean.probability() * leaning)
+    }
+}
