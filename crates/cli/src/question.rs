@@ -78,7 +78,8 @@ pub(crate) struct RoundFlags {
     /// Number of rounds (adaptive composition)
     #[arg(long, value_name = "T", default_value = "1")]
     rounds: Count,
-    /// A report may depend on earlier reports of the same round
+    /// A report may depend on earlier reports of the same round: changes no bound of `ldp`, and of others only
+    /// where their pairs of values differ
     #[arg(long)]
     adaptive_within_round: bool,
     /// Fraction of users who may collude with the analyzer: they do not count in n

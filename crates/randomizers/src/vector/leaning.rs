@@ -11,14 +11,14 @@
 //! ```
 //!
 //! c₀ and c₁ are the accountant's ([`DirectionLaw`]), so what is run is what is priced. The coin for L leans
-//! to more privacy by [`MARGIN`]: a user who sends any seed a little more often sends what the accountant
+//! to more privacy by `MARGIN`: a user who sends any seed a little more often sends what the accountant
 //! prices, sometimes replaced by noise. Keeping a seed is a comparison of 64 random bits with rise(c),
 //! rounded down, which is 1 at the cap and never more: no rounding can raise the largest ratio above 1 +
 //! (1−L)/(LR).
 //!
 //! The guarantee assumes that R is the same for every vector. It would be for directions that are uniform on
 //! the sphere. Those of the 2¹²⁸ seeds are computed, in single precision, by a generator that nobody can tell
-//! from a random function; what is left of a difference is the rounding of normal numbers, which [`MARGIN`]
+//! from a random function; what is left of a difference is the rounding of normal numbers, which `MARGIN`
 //! covers.
 //!
 //! A device expands (E−1)L seeds on average, (1−L) times a geometric number with mean 1/R: neither depends on
