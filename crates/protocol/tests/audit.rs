@@ -165,6 +165,13 @@ fn finds_the_local_guarantee_and_not_more() {
         R: Randomizer + Sync,
         V: std::borrow::Borrow<R::Value> + Clone + Sync,
     {
+        finds(randomizer, (first, second), epsilon0, 0.9);
+    }
+    fn finds<R, V>(randomizer: &R, (first, second): (V, V), epsilon0: f64, part: f64)
+    where
+        R: Randomizer + Sync,
+        V: std::borrow::Borrow<R::Value> + Clone + Sync,
+    {
         let pair = Pair {
             others: first.clone(),
             first,
@@ -175,7 +182,7 @@ fn finds_the_local_guarantee_and_not_more() {
         let finding = audit(randomizer, &[pair], &setting, unshuffled, |_| ()).unwrap();
         let found = finding.epsilon;
         assert!(
-            found <= epsilon0 && found > 0.9 * epsilon0,
+            found <= epsilon0 && found > part * epsilon0,
             "{found}: {finding:?}"
         );
     }
@@ -211,7 +218,9 @@ fn finds_the_local_guarantee_and_not_more() {
         down.clone(),
         1.0,
     );
-    attack(&Ramp::new(3, 1.0, 1.0, None).unwrap(), up, down, 1.0);
+    // The ramp has its full ratio at the pole alone, near which few reports are.
+    let ramp = Ramp::new(3, 1.0, 1.0, None).unwrap();
+    finds(&ramp, (up, down), 1.0, 0.8);
     let texts = (b"abc".to_vec(), b"xyz".to_vec());
     attack(&Prefixes::new(3, 1.0).unwrap(), texts.0, texts.1, 1.0);
 }

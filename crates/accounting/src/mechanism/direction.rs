@@ -27,8 +27,9 @@
 //! **Efficiency.** When n is large a round is as private as a Gaussian mechanism with μ² = v/n, v = Σπ(P−Q)²,
 //! and the mean of a report is M√d⁻¹ x long. Whatever the number of reports, the squared signal-to-noise
 //! ratio of a mean at a given μ is η = M²/v times a factor that all randomizers share; for a trusted server
-//! it is 1/4. By default the ramp starts where η is largest. (The wider the ramp the larger η, and the less
-//! each report says: the reach is where hardly anything is left to gain.)
+//! it is 1/4. By default the ramp starts where η is largest. Its reach is fixed: a longer one always has a
+//! larger η, up to 1/4, and a report that says less, which is what a smaller ε₀ does as well; beyond the
+//! reach there are hardly any directions that would make use of ε₀.
 //!
 //! Without a number of coordinates, or above ε₀ = 16, the law of any ε₀-LDP randomizer is the upper bound,
 //! and no lower bound is claimed. Standing: certified.
