@@ -352,6 +352,11 @@ impl Family for DirectionLaw {
         }
     }
 
+    fn has_one_worst_law(&self) -> bool {
+        // Theorem D: opposite directions, in either order.
+        true
+    }
+
     fn local(&self) -> Local {
         Local::Pure(self.epsilon0)
     }
