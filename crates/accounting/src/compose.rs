@@ -89,8 +89,8 @@ impl Composition {
             * (1.0 + 4.0 * f64::EPSILON * self.parts.len() as f64)
     }
 
-    /// Here δ is what infinite losses leave of it, at the latest: the largest loss where there is one, else the
-    /// end of the lattices.
+    /// From here on δ is what infinite losses leave of it: the largest loss where there is one, else the end
+    /// of the lattices.
     fn reach(&self) -> f64 {
         let limit = self.loss_limit();
         if limit.is_finite() {
