@@ -107,7 +107,10 @@ fn no_strategy_exceeds_the_bound_of_rounds_without_one() {
         seen += triples;
     }
     // A million and more where all are asked for.
-    assert!(seen > if exhaustive() { 1_000_000 } else { 20_000 }, "{seen}");
+    assert!(
+        seen > if exhaustive() { 1_000_000 } else { 20_000 },
+        "{seen}"
+    );
 }
 
 /// A channel whose two values exchanged have another law: a strategy that exchanges them after a report gets

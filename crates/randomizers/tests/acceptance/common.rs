@@ -129,25 +129,30 @@ where
     assert_eq!(tally, empty);
 }
 
-/// The accountant's bounds for the mechanism and for the enumerated distribution agree.
+/// The accountant's bounds for the mechanism and for the enumerated distribution agree. Where everybody takes
+/// part there is a sharper upper bound for bits, which a matrix does not have: then the laws are compared under
+/// sampling, where both use them.
 pub(crate) fn priced_alike(mechanism: &Mechanism, rows: Vec<Vec<f64>>) {
     let delta = Delta::new(1e-6).unwrap();
-    let price = |mechanism: Mechanism| {
-        let round = Round::new(mechanism, 1000).unwrap();
-        account(&round).unwrap().epsilon(delta).unwrap()
-    };
-    let named = price(mechanism.clone());
-    let listed = price(Mechanism::matrix(Channel::new(rows).unwrap()));
-    for (a, b) in [
-        (named.upper(), listed.upper()),
-        (named.lower(), listed.lower()),
-    ] {
-        let (a, b) = (a.value(), b.value());
+    let matrix = Mechanism::matrix(Channel::new(rows).unwrap());
+    let everybody = |mechanism: &Mechanism| Round::new(mechanism.clone(), 1000).unwrap();
+    let half = |mechanism: &Mechanism| everybody(mechanism).sample(500).unwrap();
+    let price = |round: Round| account(&round).unwrap().epsilon(delta).unwrap();
+    let alike = |a: f64, b: f64| {
         assert!(
             (a / b - 1.0).abs() < 1e-5,
             "{mechanism:?}: {a} by name, {b} by enumeration"
         );
+    };
+    let (named, listed) = (price(everybody(mechanism)), price(everybody(&matrix)));
+    alike(named.lower().value(), listed.lower().value());
+    if !named.upper().method().starts_with("count/") {
+        return alike(named.upper().value(), listed.upper().value());
     }
+    let (upper, blanket) = (named.upper().value(), listed.upper().value());
+    assert!(listed.lower().value() <= upper && upper < blanket);
+    let (named, listed) = (price(half(mechanism)), price(half(&matrix)));
+    alike(named.upper().value(), listed.upper().value());
 }
 
 /// The first reports of a fixed stream. They must never change: old devices send to new analyzers.
