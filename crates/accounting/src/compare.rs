@@ -85,8 +85,8 @@ pub fn compare(round: &Round, rounds: u64, delta: Delta) -> Result<Vec<Compariso
 /// use shuffledp_accounting::{Delta, Mechanism, Round, compare_where};
 /// let round = Round::new(Mechanism::ldp(1.0)?, 100_000)?;
 /// let table = compare_where(&round, 1, Delta::new(1e-6)?, &|name| name.contains("feldman"))?;
-/// // Two closed forms, and the bracket.
-/// assert_eq!(table.len(), 4);
+/// // Two closed forms, the clones of 2021 evaluated numerically, and the bracket.
+/// assert_eq!(table.len(), 5);
 /// # Ok::<(), shuffledp_accounting::Error>(())
 /// ```
 pub fn compare_where(

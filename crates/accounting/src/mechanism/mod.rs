@@ -355,7 +355,7 @@ impl Mechanism {
     /// // The same as a trusted server that adds noise of 0.1·√10,000 = 10 to a sum of 10,000 vectors.
     /// let round = Round::new(Mechanism::secure_sum(0.1, Domain::Ball)?, 10_000)?;
     /// let answer = account(&round)?.epsilon(1e-6)?;
-    /// assert_eq!(answer.upper().to_string(), "0.816561");
+    /// assert_eq!(answer.upper().to_string(), "0.834118");
     /// # Ok::<(), shuffledp_accounting::Error>(())
     /// ```
     pub fn secure_sum(sigma: f64, domain: Domain) -> Result<Self, Error> {
