@@ -297,3 +297,53 @@ fn simulation_in_fifty_dimensions_stays_below() {
         }
     }
 }
+
+/// Rates of their own: every user at either end of the range, enumerated as values that say the rate, too.
+#[test]
+fn no_dataset_with_rates_of_their_own_is_worse() {
+    let (rates, sigma) = ([0.2, 0.6], 1.0);
+    let edges: Vec<f64> = (-3..=3).map(|i| 0.7 * f64::from(i)).collect();
+    let values = [-1.0, 0.3, 1.0];
+    let mut channel: Matrix = Vec::new();
+    for rate in rates {
+        for value in values {
+            let mut row: Vec<f64> = cells(value, sigma, &edges)
+                .iter()
+                .map(|p| p * rate)
+                .collect();
+            row.push(1.0 - rate);
+            channel.push(row);
+        }
+    }
+    let mut exceeded = false;
+    for users in [2, 3] {
+        for epsilon in [0.0, 0.2, 0.8] {
+            let mut truth: f64 = 0.0;
+            for others in multisets(channel.len(), users - 1) {
+                let law =
+                    |own: usize| view(&channel, &[&others[..], &[own]].concat(), Part::Everyone);
+                let laws: Vec<_> = (0..channel.len()).map(law).collect();
+                // User 1's rate is not what changes.
+                for group in laws.chunks(values.len()) {
+                    for p in group {
+                        for q in group {
+                            truth = truth.max(hockey_stick(p, q, f64::exp(epsilon)));
+                        }
+                    }
+                }
+            }
+            let round = ball(sigma, users as u64)
+                .check_in_between(rates[0], rates[1])
+                .unwrap();
+            let upper = upper_delta(round, epsilon);
+            assert!(
+                truth <= upper,
+                "{users} users at {epsilon}: {truth} {upper}"
+            );
+            let lowest = ball(sigma, users as u64).check_in(rates[0]).unwrap();
+            exceeded |= truth > upper_delta(lowest, epsilon);
+        }
+    }
+    // Everybody at the lowest rate would have been a wrong price, and is seen to be.
+    assert!(exceeded);
+}
