@@ -10,7 +10,7 @@ use crate::compose::ln_tail;
 use crate::error::{Error, Parameter, within};
 use crate::gaussian::{gdp_delta, gdp_epsilon};
 use crate::laws::{Priced, Want};
-use crate::many_rounds::DEEPEST;
+use crate::many_rounds::SMALLEST_LN_TAIL;
 use crate::one_round::{finite, ordered};
 use crate::plan::Plan;
 use crate::relation::Relation;
@@ -206,14 +206,14 @@ impl Account {
             "[1 + 1e-6, 1e6]",
         )?;
         self.refuse_infinite_losses()?;
-        let upper = self.by_laws(DEEPEST)?;
+        let upper = self.by_laws(SMALLEST_LN_TAIL)?;
         let (lower, best) = self.best(0.0, f64::INFINITY, |strategy| {
-            Ok(self.optimistic(strategy, DEEPEST)?.renyi(order))
+            Ok(self.optimistic(strategy, SMALLEST_LN_TAIL)?.renyi(order))
         })?;
         let most = upper.renyi(order);
         ordered(lower, most)?;
-        let numerics = self.numerics(Want::Laws, upper.infinite(), DEEPEST)?;
-        let method = self.method(Want::Laws, DEEPEST)?;
+        let numerics = self.numerics(Want::Laws, upper.infinite(), SMALLEST_LN_TAIL)?;
+        let method = self.method(Want::Laws, SMALLEST_LN_TAIL)?;
         Ok(self.answer(most, lower, best, method, numerics))
     }
 

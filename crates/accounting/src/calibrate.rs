@@ -19,15 +19,15 @@ use crate::plan::Plan;
 use crate::round::Round;
 
 /// Values further apart than this part are told apart.
-const APART: f64 = 5e-4;
+const TOLERANCE: f64 = 5e-4;
 
 /// The largest σ of integer noise, which devices draw exactly.
 const MOST_SIGMA_OF_DEVICES: f64 = 100.0;
 /// Numbers of users that are tried where more are not always better: first this factor apart, then the
 /// neighbors of the best at smaller ones. ε goes with one over the root of the number, so that it ends within
 /// 1 % of the least.
-const APART_FIRST: f64 = 4.0;
-const APART_NEXT: [f64; 7] = [2.0, 1.4, 1.2, 1.1, 1.05, 1.02, 1.01];
+const FIRST_FACTOR: f64 = 4.0;
+const NEXT_FACTORS: [f64; 7] = [2.0, 1.4, 1.2, 1.1, 1.05, 1.02, 1.01];
 
 /// What is solved for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,9 +218,9 @@ fn users_with_least_epsilon<E>(
         if epsilon > 2.0 * best.1 {
             break;
         }
-        users = (users / APART_FIRST).floor();
+        users = (users / FIRST_FACTOR).floor();
     }
-    for factor in APART_NEXT {
+    for factor in NEXT_FACTORS {
         for users in [best.0 / factor, best.0 * factor] {
             let users = users.floor();
             if let Ok(plan) = plan(users) {
@@ -276,7 +276,7 @@ fn hardest<E>(
         let close = if unknown.is_whole() {
             high - low <= 1.0
         } else {
-            high <= low * (1.0 + APART)
+            high <= low * (1.0 + TOLERANCE)
         };
         if close {
             return Ok((met.0, false));
@@ -287,7 +287,7 @@ fn hardest<E>(
         } else {
             aimed
         };
-        let nudge = 1.0 + if steps % 2 == 0 { 0.3 } else { -0.3 } * APART;
+        let nudge = 1.0 + if steps % 2 == 0 { 0.3 } else { -0.3 } * TOLERANCE;
         let aim = (met.0.ln() + (unmet.0.ln() - met.0.ln()) * part).exp() * nudge;
         let mut middle = unknown.rounded(aim);
         if middle <= low || middle >= high {

@@ -68,7 +68,7 @@ impl Fineness {
 /// cost.
 pub(crate) const FEW_USERS: u64 = 300;
 /// A cell narrower than this part of a standard deviation joins its neighbor.
-const SLIVER: f64 = 1e-6;
+const NARROWEST: f64 = 1e-6;
 
 /// The eight-point Gauss–Legendre rule on [−1, 1]: positive nodes, and weights.
 const NODES: [(f64, f64); 4] = [
@@ -278,10 +278,10 @@ impl<D: Fn(f64, f64) -> f64> Ray<D> {
                 fineness.width()
             };
             z = ((z / width).floor() + 1.0) * width;
-            if z > self.to - SLIVER {
+            if z > self.to - NARROWEST {
                 break;
             }
-            if edges.len() > 1 || z > self.from + SLIVER {
+            if edges.len() > 1 || z > self.from + NARROWEST {
                 edges.push(z);
             }
         }

@@ -284,7 +284,7 @@ impl Question {
     }
 
     /// The condition of theorems that do not cover reports which depend on earlier ones of the round.
-    fn settled(&self) -> impl Fn() -> Result<(), Unmet> + Copy + Send + use<> {
+    fn not_adaptive(&self) -> impl Fn() -> Result<(), Unmet> + Copy + Send + use<> {
         let adaptive = self.round.is_adaptive_within_round();
         move || {
             require(!adaptive, || {
@@ -380,10 +380,10 @@ impl Question {
         let Some(k) = self.round.mechanism().categories() else {
             return Vec::new();
         };
-        let (users, k, settled) = (self.round.honest(), k.value(), self.settled());
+        let (users, k, not_adaptive) = (self.round.honest(), k.value(), self.not_adaptive());
         let (rounds, delta) = (self.rounds, self.delta);
         let one = move |delta: f64, printed: bool| {
-            settled()?;
+            not_adaptive()?;
             numerical_accounting::strong_epsilon(users, k, epsilon0, delta, printed)
         };
         vec![
@@ -404,7 +404,7 @@ impl Question {
                     if rounds == 1 {
                         return Ok((one(delta, false)?, None));
                     }
-                    settled()?;
+                    not_adaptive()?;
                     let epsilon = numerical_accounting::strong_composed_epsilon(
                         users, k, epsilon0, rounds, delta,
                     )?;
@@ -468,9 +468,9 @@ impl Question {
     /// The (ε, δ) theorems about n users, one round, amplified by sampling at `rate`.
     fn closed_forms(&self, users: u64, epsilon0: f64, suffix: &str, rate: f64) -> Vec<Row> {
         let categories = self.round.mechanism().categories().map(|k| k.value());
-        let settled = self.settled();
+        let not_adaptive = self.not_adaptive();
         let blanket = move |inequality: Inequality, delta: f64| {
-            settled()?;
+            not_adaptive()?;
             balle_2019::epsilon(inequality, users, epsilon0, categories, delta)
         };
         type OneRound = Box<dyn Fn(f64) -> Result<f64, Unmet> + Send>;
@@ -494,7 +494,7 @@ impl Question {
             (
                 "feldman-2023 closed form",
                 Box::new(move |delta| {
-                    settled()?;
+                    not_adaptive()?;
                     feldman_2023::epsilon(users, epsilon0, delta)
                 }),
             ),

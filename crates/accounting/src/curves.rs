@@ -89,7 +89,7 @@ impl Curve {
 fn local(round: &Round, local: LocalEpsilon) -> Result<Vec<Curve>, Error> {
     let (users, epsilon0) = (round.honest(), local.value());
     let adaptive = round.is_adaptive_within_round();
-    let settled = || {
+    let not_adaptive = || {
         require(!adaptive, || {
             "reports do not depend on earlier ones of the round".into()
         })
@@ -103,7 +103,7 @@ fn local(round: &Round, local: LocalEpsilon) -> Result<Vec<Curve>, Error> {
                 "girgis-2021 CCS",
                 Standing::Proved,
                 None,
-                settled().map(|()| girgis_2021::shuffle_upper(users, epsilon0)),
+                not_adaptive().map(|()| girgis_2021::shuffle_upper(users, epsilon0)),
             ));
             all.push(Curve::upper(
                 "enhanced-rdp Theorem 1, corrected",
@@ -129,13 +129,13 @@ fn local(round: &Round, local: LocalEpsilon) -> Result<Vec<Curve>, Error> {
                 "girgis-2021 NeurIPS Theorem 1",
                 Standing::Proved,
                 None,
-                settled().map(|()| girgis_2021::sampled_upper(users, sample, epsilon0)),
+                not_adaptive().map(|()| girgis_2021::sampled_upper(users, sample, epsilon0)),
             ));
             all.push(Curve::upper(
                 "girgis-2021 CCS + wang-2019",
                 Standing::Proved,
                 None,
-                settled().map(|()| {
+                not_adaptive().map(|()| {
                     let base = girgis_2021::shuffle_upper(sample, epsilon0);
                     wang_2019::sampled(base, rate, epsilon0, 20_000)
                 }),

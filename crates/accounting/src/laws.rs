@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::lower::LowerProfile;
 use crate::mechanism::{Adversary, Local};
 use crate::participation::{Participation, Rate};
-use crate::pld::{Company, Pld, Resolution};
+use crate::pld::{ComposedRounds, Pld, Resolution};
 use crate::profile::{Direction, Profile};
 use crate::round::Round;
 use crate::upper::{BY_LAWS, Dominating};
@@ -38,16 +38,16 @@ pub(crate) struct Priced {
     pub(crate) dominating_name: &'static str,
     /// δ of some instance of the round is each of these, the most promising first.
     pub(crate) attained: Vec<Attained>,
-    made: Mutex<Vec<Made>>,
+    built: Mutex<Vec<BuiltPld>>,
 }
 
-/// A privacy loss distribution that was made, and the bounds that it came from, other than laws.
+/// A privacy loss distribution that was built, and the bounds that it came from, other than laws.
 #[derive(Clone, Debug)]
-pub(crate) struct Made {
+pub(crate) struct BuiltPld {
     want: Want,
     resolution: Resolution,
     pub(crate) pld: Pld,
-    pub(crate) ways: Vec<&'static str>,
+    pub(crate) bounds: Vec<&'static str>,
 }
 
 /// A law that some instance of the round attains.
@@ -79,7 +79,7 @@ impl Priced {
             },
             dominating_name,
             attained: attained_profiles(round, fineness)?,
-            made: Mutex::new(Vec::new()),
+            built: Mutex::new(Vec::new()),
         })
     }
 
@@ -93,7 +93,7 @@ impl Priced {
             },
             dominating_name: name,
             attained: attained_profiles(round, Fineness::Coarse)?,
-            made: Mutex::new(Vec::new()),
+            built: Mutex::new(Vec::new()),
         })
     }
 
@@ -122,39 +122,39 @@ impl Priced {
         self.dominating.loss_limit()
     }
 
-    /// The privacy loss distribution alone, see [`Priced::made`].
+    /// The privacy loss distribution alone, see [`Priced::built`].
     pub(crate) fn pld(
         &self,
         want: Want,
         accuracy: f64,
         ln_tail: f64,
-        company: Company,
+        composed: ComposedRounds,
     ) -> Result<Option<Pld>, Error> {
         Ok(self
-            .made(want, accuracy, ln_tail, company)?
-            .map(|made| made.pld))
+            .built(want, accuracy, ln_tail, composed)?
+            .map(|built| built.pld))
     }
 
-    /// A distribution of this accuracy and depth, made once. `None` if the loss is always zero, or if a lower
+    /// A distribution of this accuracy and depth, built once. `None` if the loss is always zero, or if a lower
     /// one cannot be had: leaving a round out lowers the bound.
-    pub(crate) fn made(
+    pub(crate) fn built(
         &self,
         want: Want,
         accuracy: f64,
         ln_tail: f64,
-        company: Company,
-    ) -> Result<Option<Made>, Error> {
+        composed: ComposedRounds,
+    ) -> Result<Option<BuiltPld>, Error> {
         let by_laws = want == Want::Laws || self.dominating.others.is_empty();
         let resolution = match want {
             Want::Dominating if !by_laws => {
-                Resolution::of_bounds(&self.dominating, accuracy, ln_tail, company)
+                Resolution::of_bounds(&self.dominating, accuracy, ln_tail, composed)
             }
             Want::Dominating | Want::Laws => {
                 let laws = &self.dominating.laws;
                 if laws.iter().all(|law| law.atoms().loss_limit() == 0.0) {
                     return Ok(None);
                 }
-                Resolution::for_accuracy(laws, Side::Upper, accuracy, ln_tail, company)
+                Resolution::for_accuracy(laws, Side::Upper, accuracy, ln_tail, composed)
             }
             Want::Attained(index, _) => {
                 let profile = &self.attained[index].profile;
@@ -165,23 +165,23 @@ impl Priced {
                     LowerProfile::Law(profile) => {
                         let profiles = std::slice::from_ref(profile);
                         let side = Side::Lower;
-                        Resolution::for_accuracy(profiles, side, accuracy, ln_tail, company)
+                        Resolution::for_accuracy(profiles, side, accuracy, ln_tail, composed)
                     }
                     LowerProfile::Pair(pair) => {
-                        Resolution::of_pair(pair.as_ref(), accuracy, ln_tail, company)
+                        Resolution::of_pair(pair.as_ref(), accuracy, ln_tail, composed)
                     }
                 }
             }
         };
         // A panic elsewhere while the lock was held leaves the list as it was: entries are only ever added
         // whole. The lock is not held while building, which uses all cores.
-        let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let built = || self.built.lock().unwrap_or_else(PoisonError::into_inner);
         // Not merely fine enough: an answer must not depend on what was asked before.
-        let fits = |made: &&Made| made.want == want && made.resolution == resolution;
-        if let Some(found) = made().iter().find(fits) {
+        let fits = |built: &&BuiltPld| built.want == want && built.resolution == resolution;
+        if let Some(found) = built().iter().find(fits) {
             return Ok(Some(found.clone()));
         }
-        let (pld, ways) = match want {
+        let (pld, bounds) = match want {
             Want::Dominating if !by_laws => Pld::of_bounds(&self.dominating, resolution),
             Want::Dominating | Want::Laws => {
                 let pld = Pld::pessimistic(&self.dominating.laws, resolution);
@@ -199,15 +199,15 @@ impl Priced {
                 (Some(pld), Vec::new())
             }
         };
-        let new = Made {
+        let new = BuiltPld {
             want,
             resolution,
             pld: pld.ok_or(Error::NotResolved {
                 mechanism: self.dominating_name,
             })?,
-            ways,
+            bounds,
         };
-        made().push(new.clone());
+        built().push(new.clone());
         Ok(Some(new))
     }
 }

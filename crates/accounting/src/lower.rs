@@ -106,9 +106,9 @@ impl LowerProfile {
         self.law().map_or(f64::INFINITY, Profile::skewness)
     }
 
-    /// See [`Profile::leaning`].
-    pub(crate) fn leaning(&self) -> Option<Direction> {
-        self.law().and_then(Profile::leaning)
+    /// See [`Profile::heavier_direction`].
+    pub(crate) fn heavier_direction(&self) -> Option<Direction> {
+        self.law().and_then(Profile::heavier_direction)
     }
 
     /// Whether both directions are the same.

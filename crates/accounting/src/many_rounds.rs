@@ -9,7 +9,7 @@ use crate::compose::{self, Composition, ln_gaussian_delta, ln_tail};
 use crate::error::Error;
 use crate::laws::{Attained, Want};
 use crate::lower::LowerProfile;
-use crate::pld::Company;
+use crate::pld::ComposedRounds;
 use crate::profile::Direction;
 use crate::round::Round;
 use crate::upper::BY_LAWS;
@@ -20,14 +20,14 @@ use crate::upper::alone::ALONE;
 const MOST_ADVERSARIES: usize = 2;
 /// While losses look Gaussian, the adversary whose loss varies most is the best one, and others are left out
 /// whose standard deviation is below this part of it.
-const PROMISING: f64 = 0.9;
+const LEAST_DEVIATION_SHARE: f64 = 0.9;
 /// Losses look Gaussian while their skewness, times the number of standard deviations of one round that its
 /// share of ε is, stays below this. Chosen where the best adversary was seen to change.
-const GAUSSIAN: f64 = 0.1;
+const GAUSSIAN_SKEWNESS: f64 = 0.1;
 /// A lattice for a lower bound reaches at least to this ln δ of one round.
-const SHALLOWEST: f64 = -23.0;
+const LARGEST_LN_TAIL: f64 = -23.0;
 /// The smallest ln δ that any answer needs: ln 1e-300, with a margin of e^-44.
-pub(crate) const DEEPEST: f64 = -735.0;
+pub(crate) const SMALLEST_LN_TAIL: f64 = -735.0;
 
 /// One way to attain a lower bound: for each kind of round, which adversary. With several kinds, the values
 /// that users hold may differ from kind to kind, as they may in a sequence of surveys.
@@ -74,8 +74,11 @@ impl Account {
         let mut upper = self.pessimistic(tail)?;
         let mut most = upper.delta(epsilon);
         // Beyond the largest loss there is nothing to see.
-        while upper.infinite() > 1e-3 * most && tail > DEEPEST && epsilon < upper.loss_limit() {
-            tail = (2.0 * tail).max(DEEPEST);
+        while upper.infinite() > 1e-3 * most
+            && tail > SMALLEST_LN_TAIL
+            && epsilon < upper.loss_limit()
+        {
+            tail = (2.0 * tail).max(SMALLEST_LN_TAIL);
             upper = self.pessimistic(tail)?;
             most = upper.delta(epsilon);
         }
@@ -95,7 +98,7 @@ impl Account {
     }
 
     /// All rounds together, as each of them sees them.
-    fn company(&self) -> Company {
+    fn composed_rounds(&self) -> ComposedRounds {
         // With few users the leading order overstates what a bounded loss can vary by.
         let variance: f64 = self
             .rounds
@@ -105,7 +108,7 @@ impl Account {
                 *times as f64 * most * most
             })
             .sum();
-        Company {
+        ComposedRounds {
             rounds: self.total(),
             deviation: (variance / self.total()).sqrt(),
         }
@@ -139,11 +142,11 @@ impl Account {
         let mut value = self.optimistic(strategy, tail)?.epsilon(delta);
         // A lattice that reaches less far is finer, and dropping what is beyond it lowers the bound.
         let mut reach = tail;
-        while value == 0.0 && reach < SHALLOWEST {
-            reach = (0.5 * reach).min(SHALLOWEST);
+        while value == 0.0 && reach < LARGEST_LN_TAIL {
+            reach = (0.5 * reach).min(LARGEST_LN_TAIL);
             value = self.optimistic(strategy, reach)?.epsilon(delta);
         }
-        for profile in self.attacked(strategy) {
+        for profile in self.chosen_profiles(strategy) {
             if profile.exceeds(value, delta) {
                 value = value.max(profile.epsilon(delta));
             }
@@ -160,11 +163,14 @@ impl Account {
     ) -> Result<f64, Error> {
         let composed = self.optimistic(strategy, tail)?.delta(epsilon);
         let one = |profile: &LowerProfile| profile.delta(epsilon);
-        Ok(self.attacked(strategy).map(one).fold(composed, f64::max))
+        Ok(self
+            .chosen_profiles(strategy)
+            .map(one)
+            .fold(composed, f64::max))
     }
 
     /// The law that a strategy chooses for each kind of round that has a lower bound.
-    fn attacked(&self, strategy: &Strategy) -> impl Iterator<Item = &LowerProfile> {
+    fn chosen_profiles(&self, strategy: &Strategy) -> impl Iterator<Item = &LowerProfile> {
         let chosen = strategy.chosen.clone();
         let rounds = self.rounds.iter().zip(chosen);
         rounds
@@ -189,7 +195,7 @@ impl Account {
             if side == Side::Lower && !round.attains() {
                 continue;
             }
-            if let Some(pld) = round.pld(want(kind), self.accuracy, tail, self.company())? {
+            if let Some(pld) = round.pld(want(kind), self.accuracy, tail, self.composed_rounds())? {
                 // Distributions come from this account, on the side asked for.
                 let _ = composition.add(&pld, *times);
             }
@@ -210,8 +216,8 @@ impl Account {
                 let promising = |index: usize| {
                     let profile = &round.attained[index].profile;
                     let best = round.attained[0].profile.loss_deviation();
-                    profile.loss_deviation() >= PROMISING * best
-                        || deviations / self.total().sqrt() * profile.skewness() > GAUSSIAN
+                    profile.loss_deviation() >= LEAST_DEVIATION_SHARE * best
+                        || deviations / self.total().sqrt() * profile.skewness() > GAUSSIAN_SKEWNESS
                 };
                 (0..round.attained.len().min(MOST_ADVERSARIES))
                     .filter(|&index| promising(index))
@@ -227,11 +233,11 @@ impl Account {
                 attained.is_none_or(|attained| attained.profile.is_symmetric())
             });
             // Laws of many atoms are expensive: only the direction whose losses have the heavier right tail.
-            let leaning = match (&self.rounds[..], &chosen[..]) {
-                ([(round, _)], &[index]) => round.attained[index].profile.leaning(),
+            let heavier = match (&self.rounds[..], &chosen[..]) {
+                ([(round, _)], &[index]) => round.attained[index].profile.heavier_direction(),
                 _ => None,
             };
-            let directions: &[Direction] = match leaning {
+            let directions: &[Direction] = match heavier {
                 _ if symmetric => &[Direction::Forward],
                 Some(Direction::Forward) => &[Direction::Forward],
                 Some(Direction::Reverse) => &[Direction::Reverse],
@@ -255,7 +261,7 @@ impl Account {
     ) -> Result<Numerics, Error> {
         let (mut step, mut points) = (f64::INFINITY, 0);
         for (round, _) in &self.rounds {
-            if let Some(pld) = round.pld(want, self.accuracy, tail, self.company())? {
+            if let Some(pld) = round.pld(want, self.accuracy, tail, self.composed_rounds())? {
                 step = step.min(pld.losses().step());
                 points = points.max(pld.losses().points());
             }
@@ -274,10 +280,10 @@ impl Account {
     pub(crate) fn method(&self, want: Want, tail: f64) -> Result<String, Error> {
         let mut names = Vec::new();
         for (round, _) in &self.rounds {
-            let made = round.made(want, self.accuracy, tail, self.company())?;
-            let ways = made.map_or(Vec::new(), |made| made.ways);
-            names.push(match ways.iter().any(|way| *way != BY_LAWS) {
-                true => ways.join("+"),
+            let built = round.built(want, self.accuracy, tail, self.composed_rounds())?;
+            let bounds = built.map_or(Vec::new(), |built| built.bounds);
+            names.push(match bounds.iter().any(|name| *name != BY_LAWS) {
+                true => bounds.join("+"),
                 false => round.dominating_name.to_owned(),
             });
         }

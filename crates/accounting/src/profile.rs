@@ -234,18 +234,18 @@ impl Profile {
     }
 
     /// Whether evaluating this profile takes milliseconds.
-    pub(crate) fn is_dear(&self) -> bool {
+    pub(crate) fn is_expensive(&self) -> bool {
         self.atoms.iter().count() > FEW_ATOMS
     }
 
     /// For expensive laws only: the direction with the heavier right tail.
-    pub(crate) fn leaning(&self) -> Option<Direction> {
+    pub(crate) fn heavier_direction(&self) -> Option<Direction> {
         let third: f64 = self
             .atoms
             .iter()
             .map(|atom| atom.weight() * atom.difference().powi(3))
             .sum();
-        self.is_dear().then_some(if third >= 0.0 {
+        self.is_expensive().then_some(if third >= 0.0 {
             Direction::Forward
         } else {
             Direction::Reverse

@@ -12,7 +12,7 @@ use common::{Dice, Part, extremal_channel, golden, hockey_stick, kary, multisets
 use proptest::prelude::*;
 use shuffledp_accounting::atoms::Atoms;
 use shuffledp_accounting::compose::Composition;
-use shuffledp_accounting::pld::{Company, Pld, Resolution};
+use shuffledp_accounting::pld::{ComposedRounds, Pld, Resolution};
 use shuffledp_accounting::profile::{Direction, Profile};
 use shuffledp_accounting::{
     Accountant, Answer, Delta, Epsilon, Mechanism, Plan, Round, Side, account,
@@ -20,8 +20,8 @@ use shuffledp_accounting::{
 use std::collections::BTreeMap;
 
 /// So many rounds of one kind.
-fn alone(profile: &Profile, rounds: f64) -> Company {
-    Company {
+fn alone(profile: &Profile, rounds: f64) -> ComposedRounds {
+    ComposedRounds {
         rounds,
         deviation: profile.loss_deviation(),
     }

@@ -225,7 +225,7 @@ fn inputs_that_are_all_but_the_same() {
 fn an_optimistic_distribution_ends_where_the_loss_does() {
     use shuffledp_accounting::atoms::Atoms;
     use shuffledp_accounting::compose::Composition;
-    use shuffledp_accounting::pld::{Company, Pld, Resolution};
+    use shuffledp_accounting::pld::{ComposedRounds, Pld, Resolution};
     use shuffledp_accounting::profile::{Direction, Profile};
     // One of four users sampled; forwards the loss of a round is at most ln(4/3), and ln(1/0.775).
     for (atoms, largest) in [
@@ -244,11 +244,11 @@ fn an_optimistic_distribution_ends_where_the_loss_does() {
     ] {
         let profile = Profile::sampled(Atoms::new(&atoms).unwrap(), 4, 1);
         let profiles = std::slice::from_ref(&profile);
-        let company = Company {
+        let composed = ComposedRounds {
             rounds: 20.0,
             deviation: profile.loss_deviation(),
         };
-        let resolution = Resolution::for_accuracy(profiles, Side::Lower, 2e-5, -735.0, company);
+        let resolution = Resolution::for_accuracy(profiles, Side::Lower, 2e-5, -735.0, composed);
         for times in [1u64, 2, 20] {
             let mut lower = Composition::new(Side::Lower);
             if let Some(below) = Pld::optimistic(&profile, Direction::Forward, resolution) {

@@ -109,7 +109,7 @@ fn coordinates(spec: &RandomizerSpec) -> String {
 }
 
 /// Above this ε₀ a device would try too many directions, and what holds for any randomizer is as good.
-const LOUD: f64 = 16.0;
+const LARGEST_EPSILON0: f64 = 16.0;
 /// The highest cosine at which a density may begin to rise: near 1 the cap's share loses its digits.
 const HIGHEST_START: f64 = 0.999_999;
 /// The golden section for a cap ends after so many steps: 1e-8 of the interval, where the function is flat.
@@ -168,7 +168,7 @@ impl DirectionLaw {
         }
         let growth = expm1(epsilon0.value());
         let law = dimension
-            .filter(|_| epsilon0.value() > 0.0 && epsilon0.value() <= LOUD)
+            .filter(|_| epsilon0.value() > 0.0 && epsilon0.value() <= LARGEST_EPSILON0)
             .map(|d| match shape {
                 Shape::PrivUnit => Law::longest(d, growth),
                 Shape::Ramp(Some(start)) => Law::ramp(d, start),

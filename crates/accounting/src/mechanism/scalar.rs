@@ -197,7 +197,7 @@ impl Family for Scalar {
 }
 
 /// Beyond this ε₀ the noise hides almost nobody, and the law of any ε₀-LDP randomizer is as good.
-const LOUD: f64 = 12.0;
+const LARGEST_EPSILON0: f64 = 12.0;
 /// More values than this are as good as a continuum.
 const MOST_LEVELS: u64 = 16_384;
 
@@ -219,8 +219,8 @@ impl Scalar {
         let epsilon0 = self.epsilon0.value();
         // No noise worth the name: what holds for any randomizer is as good, and quick.
         let finite = [ScalarKind::Piecewise, ScalarKind::Duchi, ScalarKind::Hybrid];
-        let loud = epsilon0 > LOUD && !finite.contains(&self.kind);
-        if epsilon0 == 0.0 || loud {
+        let too_large = epsilon0 > LARGEST_EPSILON0 && !finite.contains(&self.kind);
+        if epsilon0 == 0.0 || too_large {
             return Atoms::ldp(self.epsilon0);
         }
         let mut atoms: Vec<Atom> = match self.kind {
@@ -285,7 +285,7 @@ impl Scalar {
         let epsilon0 = self.epsilon0.value();
         let at_end = "user 1 at either end, every other user at one end";
         let at_middle = "user 1 at either end, every other user in the middle";
-        let fineness = if epsilon0 > LOUD {
+        let fineness = if epsilon0 > LARGEST_EPSILON0 {
             Fineness::Coarse
         } else {
             fineness
@@ -440,7 +440,7 @@ struct Crowd {
 fn exponential(epsilon0: f64, from: f64, scale: f64) -> Ray<impl Fn(f64, f64) -> f64> {
     // A power of two, so that multiples of the width of a cell stay short: some thousand cells, or some
     // twenty.
-    let unit = if epsilon0 > LOUD {
+    let unit = if epsilon0 > LARGEST_EPSILON0 {
         epsilon0.log2().ceil().exp2() * 4.0
     } else {
         (epsilon0.log2().ceil() - 3.0).min(0.0).exp2()

@@ -59,7 +59,7 @@ use crate::upper::Dominating;
 use hull::Dot;
 use lattice::{Lattice, MOST_POINTS};
 use lowered::Enclosed;
-pub use resolution::{Company, Resolution, Values};
+pub use resolution::{ComposedRounds, Resolution, Values};
 use resolution::{LARGEST_LOSS, POINTS, is_direct};
 use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::lattice::Measure;
@@ -182,11 +182,11 @@ impl Pld {
         let known = parallel(asked.len() as i64 - 1, |k| {
             bounds.ln_delta(lattice.loss(asked[k as usize]), accuracy)
         });
-        let mut ways: Vec<&'static str> = Vec::new();
+        let mut names: Vec<&'static str> = Vec::new();
         for (_, name) in &known {
             let share = known.iter().filter(|(_, other)| other == name).count();
-            if share * NAMED_SHARE >= known.len() && !ways.contains(name) {
-                ways.push(name);
+            if share * NAMED_SHARE >= known.len() && !names.contains(name) {
+                names.push(name);
             }
         }
         let mut values: Vec<(f64, f64)> = known
@@ -204,7 +204,7 @@ impl Pld {
             .collect();
         (
             Self::through(&lattice, &values, bounds.loss_deviation(), limit),
-            ways,
+            names,
         )
     }
 

@@ -51,7 +51,7 @@ pub struct Resolution {
 
 /// The rounds that a round is composed with, itself among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Company {
+pub struct ComposedRounds {
     /// How many.
     pub rounds: f64,
     /// The standard deviation of the loss of one of them, on average (root mean square).
@@ -69,14 +69,14 @@ pub enum Values {
 }
 
 impl Resolution {
-    /// A lattice on which one round, in this company, costs at most about `accuracy` of relative error in the
+    /// A lattice on which one round, in this composed, costs at most about `accuracy` of relative error in the
     /// composed ε. The first of `profiles` is the one that varies most.
     pub fn for_accuracy(
         profiles: &[Profile],
         side: Side,
         accuracy: f64,
         ln_tail: f64,
-        company: Company,
+        composed: ComposedRounds,
     ) -> Self {
         let profile = &profiles[0];
         let limit = profile.atoms().loss_limit();
@@ -89,7 +89,7 @@ impl Resolution {
         .holds;
         // Rare large losses: a lattice that does not resolve the small ones loses them from below, and to
         // evaluate a law of many atoms there takes long.
-        let rare = profile.is_dear() && tail > RARE * profile.loss_deviation();
+        let rare = profile.is_expensive() && tail > RARE * profile.loss_deviation();
         let (most, accuracy) = match rare {
             true => (BOUND_POINTS, accuracy.max(RARE_ACCURACY)),
             false => (POINTS, accuracy),
@@ -98,7 +98,7 @@ impl Resolution {
         // At least some hundred points up to the largest loss: with few users the deviation says little.
         let step = step.max(tail / points).min(limit / 512.0);
         // Beside rounds with far larger losses there is nothing to gain from a lattice finer than theirs.
-        let step = step.max(0.1 * company.deviation * (12.0 * accuracy).sqrt());
+        let step = step.max(0.1 * composed.deviation * (12.0 * accuracy).sqrt());
         let exponent = step.max(1e-250).log2().floor() as i32;
         if step < FINEST_COUNTED || !profiles.iter().all(|profile| countable(profile, ln_tail)) {
             return Self {
@@ -110,7 +110,7 @@ impl Resolution {
         // Where outcomes go straight into cells, the lattice may be as fine as composition can handle. A fine
         // lattice is expensive there in few rounds, or where losses are few or nearly a lattice themselves:
         // then the transform does not decay and has to be known at every node.
-        let decays = company.rounds >= MANY_ROUNDS && profile.is_smooth();
+        let decays = composed.rounds >= MANY_ROUNDS && profile.is_smooth();
         let halvings = if side == Side::Upper && is_direct(profiles) && decays {
             (MOST_COUNTED * 2f64.powi(exponent) / tail)
                 .log2()
@@ -133,11 +133,11 @@ impl Resolution {
         bounds: &Dominating,
         accuracy: f64,
         ln_tail: f64,
-        company: Company,
+        composed: ComposedRounds,
     ) -> Self {
         let in_tail = |loss: f64| bounds.meets(loss, ln_tail);
         let (limit, deviation) = (bounds.flat_from(), bounds.loss_deviation());
-        Self::of_values(in_tail, limit, deviation, accuracy, ln_tail, company)
+        Self::of_values(in_tail, limit, deviation, accuracy, ln_tail, composed)
     }
 
     /// The same for a pair of datasets.
@@ -145,7 +145,7 @@ impl Resolution {
         pair: &dyn PairProfile,
         accuracy: f64,
         ln_tail: f64,
-        company: Company,
+        composed: ComposedRounds,
     ) -> Self {
         let in_tail = |loss: f64| {
             let forward = pair.ln_delta_in(Direction::Forward, loss).upper;
@@ -158,7 +158,7 @@ impl Resolution {
             deviation,
             accuracy,
             ln_tail,
-            company,
+            composed,
         )
     }
 
@@ -169,7 +169,7 @@ impl Resolution {
         deviation: f64,
         accuracy: f64,
         ln_tail: f64,
-        company: Company,
+        composed: ComposedRounds,
     ) -> Self {
         let limit = loss_limit.min(LARGEST_LOSS);
         let finest = deviation * (12.0 * accuracy).sqrt();
@@ -177,7 +177,7 @@ impl Resolution {
         let tail = bisect_on_log_scale(start, limit, 1.1, in_tail).holds;
         let points = BOUND_POINTS * (3.2e-5 / accuracy).sqrt().clamp(0.25, 4.0);
         let step = finest.max(tail / points).min(limit / 512.0);
-        let step = step.max(0.1 * company.deviation * (12.0 * accuracy).sqrt());
+        let step = step.max(0.1 * composed.deviation * (12.0 * accuracy).sqrt());
         Self {
             exponent: step.max(1e-250).log2().floor() as i32,
             ln_tail,

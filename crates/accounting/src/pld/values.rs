@@ -45,7 +45,7 @@ impl Lattice {
                     };
                     (exp_down(ln.lower), upper)
                 };
-                if !profile.is_dear() {
+                if !profile.is_expensive() {
                     return Some(parallel(last, at));
                 }
                 let asked = sparse(last);

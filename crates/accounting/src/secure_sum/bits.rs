@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::laws::{Priced, Want};
 use crate::local::LocalEpsilon;
 use crate::mechanism::Mechanism;
-use crate::pld::{Company, Pld};
+use crate::pld::{ComposedRounds, Pld};
 use crate::profile::Direction;
 use crate::round::Round;
 use shuffledp_numerics::binomial::Binomial;
@@ -151,11 +151,11 @@ impl Bits {
     fn dominating(&self) -> Result<Option<Shown>, Error> {
         let round = Round::new(self.flip.coordinate()?, self.users)?;
         let priced = Priced::new(&round, Fineness::Coarse)?;
-        let company = Company {
+        let composed = ComposedRounds {
             rounds: 2.0,
             deviation: priced.loss_deviation(),
         };
-        let pld = priced.pld(Want::Dominating, ACCURACY, LN_TAIL, company)?;
+        let pld = priced.pld(Want::Dominating, ACCURACY, LN_TAIL, composed)?;
         Ok(pld.map(|pld| Shown::Losses(twice(&pld), 2.0 * pld.infinite())))
     }
 

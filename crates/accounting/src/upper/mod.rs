@@ -201,7 +201,7 @@ impl Dominating {
 
     /// Whether one evaluation takes milliseconds.
     pub(crate) fn is_expensive(&self) -> bool {
-        self.laws.iter().any(Profile::is_dear)
+        self.laws.iter().any(Profile::is_expensive)
             || self.others.iter().any(|other| other.is_expensive())
     }
 }

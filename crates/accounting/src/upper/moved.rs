@@ -36,7 +36,7 @@ const FINE_LAW: f64 = 1e-4;
 const COARSE_LAW: f64 = 1e-3;
 /// A rung is not evaluated where its estimate is above another bound by a factor e^this: the estimate may be
 /// too large by a factor of a few.
-const HOPELESS: f64 = 3.0;
+const ESTIMATE_MARGIN: f64 = 3.0;
 
 /// The law of a rung.
 pub(super) trait Law: Send + Sync {
@@ -69,7 +69,7 @@ pub(super) struct Moved<L> {
     round: Round,
     price: Price,
     rungs: Vec<Rung<L>>,
-    made: Vec<OnceLock<Vec<Profile>>>,
+    profiles: Vec<OnceLock<Vec<Profile>>>,
 }
 
 impl<L> std::fmt::Debug for Moved<L> {
@@ -132,7 +132,7 @@ impl<L: Law> Moved<L> {
             name,
             round: round.clone(),
             price: Price::of(round),
-            made: rungs.iter().map(|_| OnceLock::new()).collect(),
+            profiles: rungs.iter().map(|_| OnceLock::new()).collect(),
             rungs,
         }
     }
@@ -181,7 +181,7 @@ impl<L: Law> Moved<L> {
 
     /// The laws of a rung; none where they cannot be represented.
     fn laws(&self, index: usize) -> &[Profile] {
-        self.made[index].get_or_init(|| {
+        self.profiles[index].get_or_init(|| {
             let law = self.rungs[index].law.atoms();
             law.and_then(|atoms| profiles_with(&self.round, atoms))
                 .unwrap_or_default()
@@ -204,7 +204,7 @@ impl<L: Law> UpperProfile for Moved<L> {
         let Some((index, estimate)) = best else {
             return 0.0;
         };
-        if estimate.ln() > rival + HOPELESS {
+        if estimate.ln() > rival + ESTIMATE_MARGIN {
             return 0.0;
         }
         let accuracy = match accuracy <= FINE {

@@ -46,7 +46,7 @@ const SUMMED_VARIANCE: f64 = 2500.0;
 
 /// Where fewer users than this are expected to lie, δ is that of one report seen alone, to this part of
 /// itself, by any bound.
-const FEWEST_LIARS: f64 = 1e-3;
+const LEAST_FLIPS: f64 = 1e-3;
 
 /// The profile of a round of bits.
 #[derive(Clone, Copy, Debug)]
@@ -61,11 +61,11 @@ impl BinaryCount {
     /// hardly anybody lies, so that nothing is to be gained.
     pub(crate) fn new(epsilon0: LocalEpsilon, round: &Round) -> Option<Self> {
         let everyone = round.participation() == Participation::Everyone;
-        let liars = round.honest() as f64 * exp(-epsilon0.value());
+        let flips = round.honest() as f64 * exp(-epsilon0.value());
         let applies = everyone
             && !round.is_adaptive_within_round()
             && epsilon0.value() > 0.0
-            && liars > FEWEST_LIARS;
+            && flips > LEAST_FLIPS;
         // Colluding users hand over their reports: what is left is a round of the honest ones.
         applies.then(|| Self {
             epsilon0: epsilon0.value(),
