@@ -17,16 +17,16 @@
 //!
 //! # The atoms
 //!
-//! E = e^ε₀. Proofs: `atoms.proof.md` beside this file.
+//! E = e^ε₀; in Theorem V, r = βp/((p−1)q). Proofs: `atoms.proof.md` beside this file.
 //!
 //! | constructor | atoms (π; P; Q) | side |
 //! |---|---|---|
 //! | [`Atoms::ldp`] (Theorem S) | (1/(E+1); E; 1) (1/(E+1); 1; E) (rest; 0; 0) | upper |
-//! | [`Atoms::ldp_adaptive`] (Feldman, McMillan, Talwar 2021) | (1/2E; 2E²/(E+1); 2E/(E+1)) and mirrored, (1−1/E; 0; 0) | upper |
+//! | [`Atoms::ldp_adaptive`] (2021 clones) | (1/2E; 2E²/(E+1); 2E/(E+1)) and mirrored, (rest; 0; 0) | upper |
 //! | [`Atoms::kary_blanket`], p = 1/(E+k−1) | (p; E; 1) (p; 1; E) ((k−2)p; 1; 1) ((E−1)p; 0; 0) | upper |
-//! | [`Atoms::kary_third`], others at a third value | (p; E; 1) (p; 1; E) (Ep; 1/E; 1/E) ((k−3)p; 1; 1) | lower |
-//! | [`Atoms::kary_first`], others at user 1's first value | (Ep; 1; 1/E) (p; 1; E) ((k−2)p; 1; 1) | lower |
-//! | [`Atoms::ratio`] (Theorem V), r = βp/((p−1)q) | (r; q; q/p) (r; q/p; q) ((1−β(p+1)/(p−1))/q; q; q) (rest; 0; 0) | both |
+//! | [`Atoms::kary_third`], others at a third | (p; E; 1) (p; 1; E) (Ep; 1/E; 1/E) ((k−3)p; 1; 1) | lower |
+//! | [`Atoms::kary_first`], others at user 1's first | (Ep; 1; 1/E) (p; 1; E) ((k−2)p; 1; 1) | lower |
+//! | [`Atoms::ratio`] (Theorem V) | (r; q; q/p) (r; q/p; q) ((1−β(p+1)/(p−1))/q; q; q) (rest; 0; 0) | both |
 //! | [`Atoms::channel_blanket`], b = min over rows | (b(y); U₀/b; U₁/b) for each y, (rest; 0; 0) | upper |
 //! | [`Atoms::channel_others`], others at one input | (W(y); U₀/W; U₁/W) for each y | lower |
 //! | [`Atoms::check_in`] at rate g | every π times g, and (1−g; 1; 1) | as the base |

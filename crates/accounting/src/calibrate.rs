@@ -132,7 +132,8 @@ pub struct Calibration {
     pub is_extreme: bool,
     /// ε there.
     pub answer: Answer<Epsilon>,
-    /// No analysis can show that a value better than this meets the budget; none where no lower bound is known.
+    /// No analysis can show that a value better than this meets the budget; none where no lower bound is
+    /// known.
     pub at_best: Option<f64>,
 }
 
@@ -197,7 +198,8 @@ fn charges_each_user(plan: &Plan) -> bool {
     plan.rounds().iter().any(is_approximate)
 }
 
-/// The number of users with about the least ε: tried from the largest down to where ε has clearly risen again.
+/// The number of users with about the least ε: tried from the largest down to where ε has clearly risen
+/// again.
 fn users_with_least_epsilon<E>(
     largest: f64,
     delta: Delta,

@@ -22,7 +22,8 @@ impl Channel {
     /// let holes = Channel::new(vec![vec![1.0, 0.0], vec![0.5, 0.5]]);
     /// assert_eq!(
     ///     holes.unwrap_err().to_string(),
-    ///     "channel column 1 is possible in row 1 and impossible in row 0: the channel has no finite epsilon0"
+    ///     "channel column 1 is possible in row 1 and impossible in row 0: \
+    ///      the channel has no finite epsilon0"
     /// );
     /// # Ok::<(), shuffledp_accounting::Error>(())
     /// ```

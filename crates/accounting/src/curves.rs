@@ -41,7 +41,8 @@ pub struct Curve {
 /// use shuffledp_accounting::{Mechanism, Round, Side, curves};
 /// let round = Round::new(Mechanism::ldp(2.0)?, 10_000)?;
 /// let all = curves(&round)?;
-/// let girgis = all.iter().find(|curve| curve.name == "girgis-2021 CCS" && curve.side == Side::Upper).unwrap();
+/// let mut upper = all.iter().filter(|curve| curve.side == Side::Upper);
+/// let girgis = upper.find(|curve| curve.name == "girgis-2021 CCS").unwrap();
 /// assert!(girgis.curve.as_ref().unwrap().at(4.0) > 0.03);
 /// # Ok::<(), shuffledp_accounting::Error>(())
 /// ```

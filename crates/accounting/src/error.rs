@@ -171,12 +171,14 @@ pub enum Error {
     },
     /// One user: there is no crowd.
     #[error(
-        "users 1 is outside [2, 2^53]: with one user there is nobody to hide among, and the guarantee is the local epsilon0"
+        "users 1 is outside [2, 2^53]: with one user there is nobody to hide among, \
+         and the guarantee is the local epsilon0"
     )]
     OneUser,
     /// More users collude than may.
     #[error(
-        "colluding fraction {fraction} of {users} users leaves {honest} honest: at least 2 honest users are needed"
+        "colluding fraction {fraction} of {users} users leaves {honest} honest: \
+         at least 2 honest users are needed"
     )]
     TooFewHonest {
         /// The fraction given.
@@ -202,7 +204,8 @@ pub enum Error {
     TwoParticipations,
     /// In-round adaptivity for a mechanism whose bounds do not cover it.
     #[error(
-        "no bound is known for {mechanism} rounds in which a report depends on earlier reports of the same round"
+        "no bound is known for {mechanism} rounds in which a report depends \
+         on earlier reports of the same round"
     )]
     AdaptiveNotCovered {
         /// The mechanism's name.
@@ -246,7 +249,8 @@ pub enum Error {
     },
     /// An output that one input can give and another cannot: no finite ε₀.
     #[error(
-        "channel column {column} is possible in row {possible} and impossible in row {impossible}: the channel has no finite epsilon0"
+        "channel column {column} is possible in row {possible} and impossible in row {impossible}: \
+         the channel has no finite epsilon0"
     )]
     ChannelUnbounded {
         /// Column, from 0.
@@ -406,7 +410,8 @@ pub enum Error {
     },
     /// A δ below what the local δ₀ of all users costs.
     #[error(
-        "at delta {delta} rounds of {mechanism} have no finite epsilon that can be proved: what delta0 of all users costs is more than that"
+        "at delta {delta} rounds of {mechanism} have no finite epsilon that can be proved: \
+         what delta0 of all users costs is more than that"
     )]
     NoFiniteEpsilon {
         /// The mechanism's name.

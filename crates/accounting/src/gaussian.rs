@@ -6,8 +6,11 @@
 //!
 //! | law | reports | P | Q |
 //! |---|---|---|---|
-//! | [`interval_blanket`], upper | φ(z) on \|z\| ≥ 1/2σ, the rest left over | e^s on one side, else 1 | e^s on the other side, else 1; s = (\|z\| − 1/2σ)/σ |
-//! | [`pair`], others at user 1's first value | φ(z) | 1 | e^s, s = (z − 1/2σ)/σ |
+//! | [`interval_blanket`], upper | φ(z) on \|z\| ≥ 1/2σ | 1, e^s on one side | 1, e^s on the other |
+//! | [`pair`], others at user 1's first value | φ(z) | 1 | e^s |
+//!
+//! s = (|z| − 1/2σ)/σ in the first row, where the rest of the mass is left over, and (z − 1/2σ)/σ in the
+//! second.
 //!
 //! **Blanket.** b(y) = inf over x in [0, 1] of the density of N(x, σ²) at y, which is that of the farther
 //! end: its mass is 2Φ(−1/2σ). The endpoints 0 and 1 are user 1's worst two values (`worst_pair.proof.md`).

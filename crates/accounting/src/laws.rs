@@ -135,8 +135,8 @@ impl Priced {
             .map(|built| built.pld))
     }
 
-    /// A distribution of this accuracy and depth, built once. `None` if the loss is always zero, or if a lower
-    /// one cannot be had: leaving a round out lowers the bound.
+    /// A distribution of this accuracy and depth, built once. `None` if the loss is always zero, or if a
+    /// lower one cannot be had: leaving a round out lowers the bound.
     pub(crate) fn built(
         &self,
         want: Want,

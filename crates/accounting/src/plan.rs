@@ -105,7 +105,8 @@ impl Plan {
     /// ```
     /// use shuffledp_accounting::Plan;
     /// let plan = Plan::from_toml("[[round]]\nepsilon0 = 2.0\nusers = 10000\nrepeat = 7\n")?;
-    /// assert_eq!(plan.sentence(), "7 shuffled rounds, 10,000 users, any epsilon0-LDP randomizer, epsilon0 = 2.");
+    /// let sentence = "7 shuffled rounds, 10,000 users, any epsilon0-LDP randomizer, epsilon0 = 2.";
+    /// assert_eq!(plan.sentence(), sentence);
     /// # Ok::<(), shuffledp_accounting::Error>(())
     /// ```
     pub fn sentence(&self) -> String {
@@ -144,7 +145,8 @@ impl Plan {
     /// use shuffledp_accounting::Plan;
     /// let plan = Plan::from_toml("[[round]]\nepsilon0 = 2.0\nusers = 10000\nrepeat = 7\n")?;
     /// assert_eq!(plan.total(), 7);
-    /// let error = Plan::from_toml("[[round]]\nepsilon0 = 2.0\nusers = 10000\ncheck_in = -0.5\n").unwrap_err();
+    /// let wrong = "[[round]]\nepsilon0 = 2.0\nusers = 10000\ncheck_in = -0.5\n";
+    /// let error = Plan::from_toml(wrong).unwrap_err();
     /// assert_eq!(error.to_string(), "line 4, field `check_in`: check-in rate -0.5 is outside (0, 1]");
     /// # Ok::<(), shuffledp_accounting::Error>(())
     /// ```

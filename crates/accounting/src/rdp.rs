@@ -1,9 +1,11 @@
 //! Rényi differential privacy: curves ε(λ), their composition, and the way to (ε, δ) and back.
 //!
 //! ```text
-//! adaptive composition    ε(λ) = ε₁(λ) + ε₂(λ)                                                  (Mironov 2017)
-//! conversion              ln δ = (λ − 1)(ε(λ) − ε) + (λ − 1) ln(1 − 1/λ) − ln λ, best λ          (Canonne, Kamath, Steinke 2020, Proposition 12)
+//! adaptive composition    ε(λ) = ε₁(λ) + ε₂(λ)
+//! conversion              ln δ = (λ − 1)(ε(λ) − ε) + (λ − 1) ln(1 − 1/λ) − ln λ, best λ
 //! ```
+//!
+//! Composition: Mironov 2017. Conversion: Canonne, Kamath, Steinke 2020, Proposition 12.
 //!
 //! The best λ is searched for on a logarithmic scale, without a list of orders: it is often in the hundreds
 //! or thousands. Every order gives a valid bound, so a search that stops early costs tightness only. A bound

@@ -28,7 +28,8 @@ impl Round {
     /// use shuffledp_accounting::{Mechanism, Round};
     /// let round = Round::new(Mechanism::ldp(2.0)?, 10_000)?.check_in(0.01)?;
     /// assert_eq!(round.users(), 10_000);
-    /// assert!(Round::new(Mechanism::ldp(2.0)?, 1).unwrap_err().to_string().contains("nobody to hide among"));
+    /// let alone = Round::new(Mechanism::ldp(2.0)?, 1).unwrap_err();
+    /// assert!(alone.to_string().contains("nobody to hide among"));
     /// # Ok::<(), shuffledp_accounting::Error>(())
     /// ```
     pub fn new(mechanism: Mechanism, users: u64) -> Result<Self, Error> {

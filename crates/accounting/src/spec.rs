@@ -6,7 +6,9 @@
 //!
 //! ```
 //! use shuffledp_accounting::{Round, RoundSpec};
-//! let text = r#"{"randomizer": "krr", "k": 10, "epsilon0": 3.0, "users": 10000, "check_in": 0.01, "rounds": 5}"#;
+//! let text = r#"{
+//!     "randomizer": "krr", "k": 10, "epsilon0": 3.0, "users": 10000, "check_in": 0.01, "rounds": 5
+//! }"#;
 //! let spec: RoundSpec = serde_json::from_str(text)?;
 //! assert_eq!(spec.rounds, 5);
 //! let round = Round::try_from(&spec)?;
@@ -310,7 +312,8 @@ impl RoundSpec {
     ///
     /// ```
     /// use shuffledp_accounting::{RandomizerSpec, RoundSpec, Unknown};
-    /// let spec = RoundSpec::new(RandomizerSpec::new("ldp")?).with(Unknown::Users, 1e6).with(Unknown::Epsilon0, 4.0);
+    /// let any = RoundSpec::new(RandomizerSpec::new("ldp")?);
+    /// let spec = any.with(Unknown::Users, 1e6).with(Unknown::Epsilon0, 4.0);
     /// assert_eq!(spec.users, Some(1_000_000));
     /// # Ok::<(), shuffledp_accounting::Error>(())
     /// ```

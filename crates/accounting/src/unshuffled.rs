@@ -16,8 +16,8 @@
 //! Reports are lost independently of their values, by coins that nobody sees. The upper bound does not credit
 //! it: the reports that arrive are computed from those that would have arrived (data processing). The lower
 //! bound is attained by the users who come, for whom dropping out is one more coin; of a sample that shrinks,
-//! and of a range of rates, nothing is known from below. Of a sum the upper bound would be false: the noise of
-//! those who drop out is missing. It is refused.
+//! and of a range of rates, nothing is known from below. Of a sum the upper bound would be false: the noise
+//! of those who drop out is missing. It is refused.
 
 use crate::account::{account, answerable};
 use crate::bound::{Answer, Bound, Delta, Epsilon, Numerics, Standing};

@@ -1,5 +1,5 @@
-//! Sums of flipped bits: every dataset of few users, the numbers of deployments, and what a wrong formula would
-//! say.
+//! Sums of flipped bits: every dataset of few users, the numbers of deployments, and what a wrong formula
+//! would say.
 
 #![allow(clippy::unwrap_used)]
 
@@ -209,10 +209,10 @@ fn wrong_formulas_are_below_some_dataset() {
     assert!(halved < 0.8 * truth, "{halved} {truth}");
 }
 
-/// n = 100,000 at δ = 1e-9, every bit flipped with probability 1/(e^b + 1), b = 5, 6.5, 7. The exact δ of the two
-/// all-equal datasets (a convolution of binomials in doubles, for the others at a third value and at user 1's
-/// first) gives 0.2847 and 0.2974, 0.6452 and 0.7002, 0.8638 and 0.9505; the draft of the working group prints
-/// 0.317, 0.906 and 1.528.
+/// n = 100,000 at δ = 1e-9, every bit flipped with probability 1/(e^b + 1), b = 5, 6.5, 7. The exact δ of the
+/// two all-equal datasets (a convolution of binomials in doubles, for the others at a third value and at user
+/// 1's first) gives 0.2847 and 0.2974, 0.6452 and 0.7002, 0.8638 and 0.9505; the draft of the working group
+/// prints 0.317, 0.906 and 1.528.
 #[test]
 fn sums_of_a_deployment_are_below_the_draft() {
     for (bit, attained, draft) in [

@@ -249,8 +249,8 @@ fn a_thousand_categories_have_an_answer_at_every_epsilon0() {
     }
 }
 
-/// Tiny guarantees, where the difference of two tails once lost digits: what each user has without a shuffler,
-/// δ₀ + (1 − δ₀)(E − 1)/(E + 1), in 30 digits. The round of two is no worse, and certified.
+/// Tiny guarantees, where the difference of two tails once lost digits: what each user has without a
+/// shuffler, δ₀ + (1 − δ₀)(E − 1)/(E + 1), in 30 digits. The round of two is no worse, and certified.
 #[test]
 fn tiny_approximate_guarantees_are_certified() {
     use shuffledp_accounting::Standing;

@@ -98,7 +98,8 @@ fn cells(center: f64, sigma: f64, edges: &[f64]) -> Vec<f64> {
     cumulated.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-/// erfc by its continued fraction and series (Abramowitz, Stegun 7.1.5 and 7.1.14): 1e-12 is more than enough.
+/// erfc by its continued fraction and series (Abramowitz, Stegun 7.1.5 and 7.1.14): 1e-12 is more than
+/// enough.
 fn libm_erfc(x: f64) -> f64 {
     if x < 0.0 {
         return 2.0 - libm_erfc(-x);

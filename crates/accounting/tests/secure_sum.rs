@@ -115,8 +115,8 @@ fn enumerated(part: Part, sigma: f64, a: f64, p: &[f64], q: &[f64]) -> f64 {
     total
 }
 
-/// Every dataset of two to four users on the grid {−1, 0, 1}, with user 1 at any two of its points; of a dataset
-/// and its reflection at 0, one.
+/// Every dataset of two to four users on the grid {−1, 0, 1}, with user 1 at any two of its points; of a
+/// dataset and its reflection at 0, one.
 fn every_dataset(n: usize, mut look: impl FnMut(&[f64], &[f64])) {
     const GRID: [f64; 3] = [-1.0, 0.0, 1.0];
     for index in 0..3usize.pow(n as u32 - 1) {
@@ -335,8 +335,8 @@ fn two_rounds_are_not_below_the_product_of_the_pair() {
     assert!(low >= 0.999 * truth, "{low} {truth}");
 }
 
-/// The Rényi curves: exact where everybody takes part, else around the pair's moment by integration; and below
-/// the published one.
+/// The Rényi curves: exact where everybody takes part, else around the pair's moment by integration; and
+/// below the published one.
 #[test]
 fn renyi_curves_enclose_the_pairs_moments() {
     let everybody = Divergence::new(&round(100, 1.0)).unwrap().at(8.0).unwrap();

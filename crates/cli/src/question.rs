@@ -46,12 +46,13 @@ pub(crate) struct RoundFlags {
     /// A CSV file without a header, for matrix
     #[arg(long, value_name = "CSV")]
     file: Option<PathBuf>,
-    /// Standard deviation of the noise, for gaussian, discrete-gaussian and random-allocation; for secure-sum of
-    /// the share that each participant adds
+    /// Standard deviation of the noise, for gaussian, discrete-gaussian and random-allocation; for secure-sum
+    /// of the share that each participant adds
     #[arg(long, value_name = "S")]
     sigma: Option<Real>,
     /// Values that gaussian or laplace noise is added to: numbers in [0, 1], which a replacement moves by up
-    /// to 1, or vectors of norm at most 1 in any dimension, by up to 2 [default: interval; for secure-sum: ball]
+    /// to 1, or vectors of norm at most 1 in any dimension, by up to 2 [default: interval; for secure-sum:
+    /// ball]
     #[arg(long, value_enum, value_name = "WHERE")]
     domain: Option<DomainName>,
     /// Number of categories, for krr, sue, oue, subset, hadamard, olh and discrete-laplace
@@ -78,8 +79,8 @@ pub(crate) struct RoundFlags {
     /// Number of rounds (adaptive composition)
     #[arg(long, value_name = "T", default_value = "1")]
     rounds: Count,
-    /// A report may depend on earlier reports of the same round: changes no bound of `ldp`, and of others only
-    /// where their pairs of values differ
+    /// A report may depend on earlier reports of the same round: changes no bound of `ldp`, and of others
+    /// only where their pairs of values differ
     #[arg(long)]
     adaptive_within_round: bool,
     /// Fraction of users who may collude with the analyzer: they do not count in n

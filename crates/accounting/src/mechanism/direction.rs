@@ -15,12 +15,13 @@
 //! to reach its cap [`DirectionLaw::REACH`] standard deviations further up, or at the pole if that is nearer.
 //!
 //! **Theorem D** (`direction.proof.md`). The blanket is g_lo times the uniform law and opposite vectors are
-//! the worst pair. With heights c ≥ 0 of a uniform direction (half of all; the other half is the mirror image):
+//! the worst pair. With heights c ≥ 0 of a uniform direction (half of all; the other half is the mirror
+//! image) and ρ = 1 + (E − 1) rise(c):
 //!
 //! | law | atoms (π; P; Q) |
 //! |---|---|
-//! | upper | (g_lo; 1 + (E−1) rise; 1) and mirrored, (1 − g_lo; 0; 0) |
-//! | lower, all others at user 1's second vector | (g_lo; 1 + (E−1) rise; 1), (g_lo (1 + (E−1) rise); 1/(1 + (E−1) rise); 1) |
+//! | upper | (g_lo; ρ; 1) and mirrored, (1 − g_lo; 0; 0) |
+//! | lower, others at user 1's second vector | (g_lo; ρ; 1), (g_lo ρ; 1/ρ; 1) |
 //!
 //! For a step these are the atoms of k-ary randomized response with k = 1/q, q the probability of the cap.
 //!

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! δ₀ is chosen by the user, and ε₀ is the least that the sum gives. There is no law of its own here: upper
-//! bounds are those of (ε₀, δ₀)-LDP randomizers, and no lower bound is claimed. Standing of ε₀:
-//! certified. The sum has some 16,000 positive terms, each known to 1e-13 of itself; it is rounded up by 1e-10.
+//! bounds are those of (ε₀, δ₀)-LDP randomizers, and no lower bound is claimed. Standing of ε₀: certified.
+//! The sum has some 16,000 positive terms, each known to 1e-13 of itself; it is rounded up by 1e-10.
 
 use super::Mechanism;
 use crate::catalog::{Entry, Input};
@@ -56,7 +56,8 @@ impl DiscreteGaussian {
     ///
     /// ```
     /// use shuffledp_accounting::{DiscreteGaussian, Local};
-    /// let Local::Approximate(epsilon0, _) = DiscreteGaussian::new(2.0)?.mechanism(1e-6)?.local() else { panic!() };
+    /// let mechanism = DiscreteGaussian::new(2.0)?.mechanism(1e-6)?;
+    /// let Local::Approximate(epsilon0, _) = mechanism.local() else { panic!() };
     /// // The Gaussian mechanism of the same noise has 2.23.
     /// assert!((epsilon0.value() - 2.23).abs() < 0.05);
     /// # Ok::<(), shuffledp_accounting::Error>(())

@@ -365,8 +365,8 @@ impl Mechanism {
     }
 
     /// Discrete Gaussian noise from each participant, of which only the sum is seen (the distributed discrete
-    /// Gaussian mechanism): vectors of norm at most 1 on a grid with `levels` steps to a length of 1, in so many
-    /// dimensions; σ is the scale of one participant's noise.
+    /// Gaussian mechanism): vectors of norm at most 1 on a grid with `levels` steps to a length of 1, in so
+    /// many dimensions; σ is the scale of one participant's noise.
     ///
     /// ```
     /// use shuffledp_accounting::{Domain, Mechanism, Round, account};

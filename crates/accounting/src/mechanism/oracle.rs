@@ -6,11 +6,14 @@
 //!
 //! | oracle | output y | y supports x | parameter |
 //! |---|---|---|---|
-//! | SUE (basic RAPPOR) | k bits, each 1 with probability q = 1/(e^{ε₀/2}+1) | bit x is 1 | E/Z = e^{ε₀/2}, 1/Z = e^{−ε₀/2} |
-//! | OUE (Wang et al. 2017) | the same, q = 1/(E+1) | bit x is 1 | E/Z = (E+1)/2, 1/Z = (E+1)/(2E) |
-//! | subset selection (Ye, Barg 2018) | a uniform w-subset | it contains x | w = max(1, round(k/(E+1))) |
-//! | Hadamard response (Acharya, Sun, Zhang 2019) | one of K = B·b positions, B blocks | it is in x's block and the Hadamard row of x is +1 there | b, B below |
-//! | OLH (Wang et al. 2017) | (hash, bucket), uniform | the hash of x is the bucket | g = round(E) + 1 buckets |
+//! | SUE | k bits, each 1 with chance q = 1/(e^{ε₀/2}+1) | bit x is 1 | E/Z = e^{ε₀/2}, 1/Z = e^{−ε₀/2} |
+//! | OUE | the same, q = 1/(E+1) | bit x is 1 | E/Z = (E+1)/2, 1/Z = (E+1)/(2E) |
+//! | subset selection | a uniform w-subset | it contains x | w = max(1, round(k/(E+1))) |
+//! | Hadamard response | a position in B blocks of b | in x's block, where x's row is +1 | b, B below |
+//! | OLH | (hash, bucket), uniform | the hash of x is the bucket | g = round(E) + 1 buckets |
+//!
+//! SUE is basic RAPPOR; OUE and OLH: Wang et al. 2017; subset selection: Ye, Barg 2018; Hadamard response:
+//! Acharya, Sun, Zhang 2019, where a row is one of a Hadamard matrix.
 //!
 //! So for user 1's values x₀ and x₁ an output matters only by which of them it supports, and whether it
 //! supports *all* values, where the blanket inf_x r_x is E/Z and not 1/Z. For explicit datasets (all others

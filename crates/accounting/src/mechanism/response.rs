@@ -1,5 +1,5 @@
-//! Randomized response, binary and k-ary: its privacy blanket above, all others at one value below. A round of
-//! bits is a count, and the largest over all datasets is known ([`crate::upper::binary_count`]).
+//! Randomized response, binary and k-ary: its privacy blanket above, all others at one value below. A round
+//! of bits is a count, and the largest over all datasets is known ([`crate::upper::binary_count`]).
 //!
 //! The one-bit reports of vectors (R_inf, R_1, R_2) have the blanket of binary randomized response: what is
 //! measured does not depend on the value, and given that, one bit is protected. They are no count: what was

@@ -6,14 +6,18 @@
 //! |---|---|---|---|
 //! | Laplace | y = x + Laplace noise of scale 1/ε₀ | density of the farther end | κ |
 //! | truncated Laplace | the same, given that y lies in [0, 1] | density of the farther end | 2κ/(1+κ) |
-//! | discrete Laplace, k values | integers, P(z) ∝ α^\|z−x\|, α = E^{−1/(k−1)} | probability from the farther end | α^{(k−1)/2}, or 2α^{k/2}/(1+α) for k even |
-//! | Duchi, Jordan, Wainwright 2013 | one of two values, linear in x | that of binary randomized response | 2/(E+1) |
-//! | piecewise (Wang et al. 2019), h = √E, C = (h+1)/(h−1) | high density on a window of length C−1 that moves with x, within [−C, C]; E times lower elsewhere | the low density | 2C of it |
+//! | discrete Laplace | P(z) ∝ α^\|z−x\|, k values | probability from the farther end | α^{(k−1)/2}, k odd |
+//! | Duchi | one of two values, linear in x | that of binary randomized response | 2/(E+1) |
+//! | piecewise | a number in [−C, C], see below | the low density | 2C times the low density |
+//! | hybrid | piecewise or Duchi's, and which | those of both | those of both, mixed |
 //!
-//! | hybrid (Wang et al. 2019) | above ε₀ = 0.61 with probability 1 − 1/h piecewise, else Duchi's; and which | those of both | both, mixed |
-//!
-//! The hybrid's report says which of the two it is: its atoms are those of both, weighted. Both are largest
-//! in convex order at the ends, so the mixture is.
+//! * Discrete Laplace noise: integers z, α = E^{−1/(k−1)}; for k even the mass is 2α^{k/2}/(1+α).
+//! * Duchi: Duchi, Jordan, Wainwright 2013.
+//! * Piecewise (Wang et al. 2019): h = √E, C = (h+1)/(h−1); the density is high on a window of length C−1
+//!   that moves with x, and E times lower elsewhere.
+//! * Hybrid (Wang et al. 2019): above ε₀ = 0.61 piecewise with probability 1 − 1/h, else Duchi's. The report
+//!   says which of the two it is: its atoms are those of both, weighted. Both are largest in convex order at
+//!   the ends, so the mixture is.
 //!
 //! For the three Laplace kinds a report between the ends has P = e^s, Q = 1 on one side, s = ln of the ratio
 //! of the ends' densities, and the density of s falls as e^{−s/2}: [`crate::cells`]. The others have finitely

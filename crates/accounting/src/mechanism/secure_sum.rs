@@ -3,8 +3,8 @@
 //!
 //! Each participant adds a share of noise, and the protocol shows nothing but the sum. σ is the standard
 //! deviation of one share: k participants make it σ√k. The profile of a round is known exactly for Gaussian
-//! noise, and nearly so for integer noise on a grid ([`crate::secure_sum`]). A device that rounds to the grid must
-//! not leave the ball.
+//! noise, and nearly so for integer noise on a grid ([`crate::secure_sum`]). A device that rounds to the grid
+//! must not leave the ball.
 
 use super::{Adversary, Family, KnownCurves, Local, Mechanism};
 use crate::atoms::Atoms;
@@ -84,7 +84,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
     },
     on_a_grid(
         "discrete-gaussian-sum",
-        "Integer Gaussian noise from each participant, of which only the sum is seen (K steps of the grid to 1)",
+        "Integer Gaussian noise from each participant, of which only the sum is seen \
+         (K steps of the grid to 1)",
         |spec| Mechanism::discrete_gaussian_sum(spec.sigma()?, spec.k()?, spec.dimension()?),
         |spec| phrase("discrete Gaussian", spec),
     ),
@@ -121,8 +122,8 @@ const fn on_a_grid(
 fn phrase(noise: &str, spec: &RandomizerSpec) -> String {
     let dimension = spec.dimension.map_or_else(|| "d".to_owned(), grouped);
     format!(
-        "each adding {noise} noise to a vector of norm at most 1 in {dimension} dimensions, {} steps of its grid \
-         to a length of 1",
+        "each adding {noise} noise to a vector of norm at most 1 in {dimension} dimensions, \
+         {} steps of its grid to a length of 1",
         spec.many()
     )
 }

@@ -69,8 +69,8 @@ pub enum Values {
 }
 
 impl Resolution {
-    /// A lattice on which one round, in this composed, costs at most about `accuracy` of relative error in the
-    /// composed ε. The first of `profiles` is the one that varies most.
+    /// A lattice on which one round, in this composed, costs at most about `accuracy` of relative error in
+    /// the composed ε. The first of `profiles` is the one that varies most.
     pub fn for_accuracy(
         profiles: &[Profile],
         side: Side,

@@ -13,9 +13,9 @@
 //! ([`crate::laws`]); the two are dominated by the product of the dominating pairs. It does not matter that a
 //! one-hot dataset cannot be the worst in both coordinates at once.
 //!
-//! **Lower.** Two datasets, each the product of its two coordinates' exact laws: all others at user 1's second
-//! value, and (three categories or more) all others at a third one. Outcomes with nearly the same likelihood
-//! ratio are taken as one, which is a coarser view.
+//! **Lower.** Two datasets, each the product of its two coordinates' exact laws: all others at user 1's
+//! second value, and (three categories or more) all others at a third one. Outcomes with nearly the same
+//! likelihood ratio are taken as one, which is a coarser view.
 //!
 //! Standing: certified.
 

@@ -1,8 +1,8 @@
 //! A sum of noisy values of which nothing else is seen: the profile of one round, exactly.
 //!
-//! Each of K participants adds a share of noise to a value, and the sum is seen with K ([`crate::headcount`]).
-//! With h_k the profile of a sum of k shares whose mean moves by the largest difference of two values, and
-//! given K = k user 1 taking part with probability q:
+//! Each of K participants adds a share of noise to a value, and the sum is seen with K
+//! ([`crate::headcount`]). With h_k the profile of a sum of k shares whose mean moves by the largest
+//! difference of two values, and given K = k user 1 taking part with probability q:
 //!
 //! ```text
 //! forward   δ(ε) = Σ_k P[K = k] q h_k(ln(1 + (a − 1)/q))                                 a = e^ε
@@ -13,8 +13,8 @@
 //! Hₐ(P‖Q) for every pair of datasets (Balle, Barthe, Gaboardi 2018, Theorem 2, as R is an average of sums
 //! in which user 1's value is replaced by another one). The values matter through their differences only.
 //!
-//! **Attained.** All other users hold user 1's second value. Then R = Q₁, so Q = Q₁ and P − aQ = qP₁ − (a − 1 +
-//! q)Q₁: the forward line is an equation. The reverse line is the same pair the other way round, by
+//! **Attained.** All other users hold user 1's second value. Then R = Q₁, so Q = Q₁ and P − aQ = qP₁ − (a − 1
+//! + q)Q₁: the forward line is an equation. The reverse line is the same pair the other way round, by
 //! H_{1/a}(P‖Q) = 1 − 1/a + Hₐ(Q‖P)/a.
 //!
 //! So one round is known exactly. Rounds are composed by one profile for both directions above, and by this
@@ -236,8 +236,8 @@ impl PairProfile for SecureSum {
     }
 }
 
-/// Batches for few counts, where one is expensive. The more reports, the smaller h: one that is shown does not
-/// hide the others.
+/// Batches for few counts, where one is expensive. The more reports, the smaller h: one that is shown does
+/// not hide the others.
 struct Batches {
     levels: Vec<u64>,
     batches: Vec<Arc<dyn Batch>>,

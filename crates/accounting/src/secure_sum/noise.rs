@@ -1,27 +1,31 @@
 //! Shares of noise, and what a sum of k of them hides.
 //!
-//! In units of the grid, s the scale of a share, D the largest distance of two integer vectors, d coordinates:
+//! In units of the grid, s the scale of a share, D the largest distance of two integer vectors, d
+//! coordinates:
 //!
 //! | share | h_k, over every pair of vectors at distance D or less |
 //! |---|---|
 //! | Gaussian | that of D/(s√k)-GDP, exactly |
 //! | discrete Gaussian | e^τ h(ε − 2τ) of D/√(ks² − t²)-GDP, τ = d (Σ_{j<k} λ(s²j/(j+1)) + λ(t²)), any t |
-//! | Skellam of variance s² | from Rényi divergences: αD²/2V + min( ((2α−1)D² + 6D₁)/4V², 3D₁/2V ), V = ks², integer α ≥ 2 |
+//! | Skellam | from the Rényi divergences αD²/2V + min( ((2α−1)D² + 6D₁)/4V², 3D₁/2V ), integer α ≥ 2 |
 //!
+//! A Skellam share has variance s², and V = ks².
 //! λ(v) = ln((1 + θ)/(1 − θ)), θ = 2 Σ_{m≥1} e^{−2π²vm²}.
 //!
-//! **Discrete Gaussian.** By Poisson's formula Σ_z e^{−(z−c)²/2v} over the integers is √(2πv)(1 ± θ(v)) for every
-//! real c. (i) Two independent discrete Gaussians of scales s₁, s₂ have at y the probability e^{−y²/2(s₁² + s₂²)}
-//! times such a sum with v = s₁²s₂²/(s₁² + s₂²), so that likelihood ratios to the discrete Gaussian of scale
-//! √(s₁² + s₂²) are within e^{±λ(v)}; add one share after the other (as Kairouz, Liu, Steinke 2021, whose constant
-//! is 10 where this is 4). (ii) The discrete Gaussian of scale S is, within e^{±λ(t²)}, what becomes of a normal x
-//! of variance S² − t² when y is drawn with probability proportional to e^{−(y−x)²/2t²} (Peikert 2010): a function
-//! of the Gaussian mechanism. (iii) Laws within e^{±τ} of others have P − aQ ≤ e^τ (P′ − a e^{−2τ} Q′).
-//! **From below** the sum plus a normal variable of variance t² is, by the same sums, within e^{±τ} of a Gaussian
-//! mechanism of variance ks² + t², in one coordinate. Proved; certified.
+//! **Discrete Gaussian.** By Poisson's formula Σ_z e^{−(z−c)²/2v} over the integers is √(2πv)(1 ± θ(v)) for
+//! every real c. (i) Two independent discrete Gaussians of scales s₁, s₂ have at y the probability
+//! e^{−y²/2(s₁² + s₂²)} times such a sum with v = s₁²s₂²/(s₁² + s₂²), so that likelihood ratios to the
+//! discrete Gaussian of scale √(s₁² + s₂²) are within e^{±λ(v)}; add one share after the other (as Kairouz,
+//! Liu, Steinke 2021, whose constant is 10 where this is 4). (ii) The discrete Gaussian of scale S is, within
+//! e^{±λ(t²)}, what becomes of a normal x of variance S² − t² when y is drawn with probability proportional
+//! to e^{−(y−x)²/2t²} (Peikert 2010): a function of the Gaussian mechanism. (iii) Laws within e^{±τ} of
+//! others have P − aQ ≤ e^τ (P′ − a e^{−2τ} Q′). **From below** the sum plus a normal variable of variance t²
+//! is, by the same sums, within e^{±τ} of a Gaussian mechanism of variance ks² + t², in one coordinate.
+//! Proved; certified.
 //!
-//! **Skellam.** Sums of Skellam shares are Skellam. Agarwal, Kairouz, Liu 2021, Theorem 3.5, converted by Canonne,
-//! Kamath, Steinke 2020, Proposition 12; near ε = 0 the variance of the likelihood ratio is better. D₁ ≤ min(√d D, D²). Certified, of one pair from below by [`super::skellam`].
+//! **Skellam.** Sums of Skellam shares are Skellam. Agarwal, Kairouz, Liu 2021, Theorem 3.5, converted by
+//! Canonne, Kamath, Steinke 2020, Proposition 12; near ε = 0 the variance of the likelihood ratio is better.
+//! D₁ ≤ min(√d D, D²). Certified, of one pair from below by [`super::skellam`].
 
 use super::Batch;
 use crate::gaussian::{gdp_delta, gdp_delta_below};
@@ -32,8 +36,8 @@ use shuffledp_numerics::special::{exp, expm1, ln, ln_1p};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-/// The ε at which h is asked is at most this: from above a smaller one is safe, and from below nothing is left
-/// there.
+/// The ε at which h is asked is at most this: from above a smaller one is safe, and from below nothing is
+/// left there.
 const LARGEST: f64 = 1e4;
 /// Of the sum over j so many terms are added one by one; the rest are at most as large as the next.
 const FIRST_SHARES: u64 = 64;
@@ -180,8 +184,8 @@ impl Batch for Gdp {
     }
 }
 
-/// The Rényi bound of a sum of Skellam shares: the smaller of two that are linear in the order, ε(α) = slope·α +
-/// start.
+/// The Rényi bound of a sum of Skellam shares: the smaller of two that are linear in the order, ε(α) =
+/// slope·α + start.
 #[derive(Clone, Copy, Debug)]
 struct Skellam {
     lines: [(f64, f64); 2],
@@ -279,8 +283,8 @@ mod tests {
             .fold(0.0, f64::max)
     }
 
-    /// Sums of two to four narrow shares against the discrete Gaussian of their variance: within what is said,
-    /// and for two of them not within a third of it.
+    /// Sums of two to four narrow shares against the discrete Gaussian of their variance: within what is
+    /// said, and for two of them not within a third of it.
     #[test]
     fn a_sum_of_shares_is_within_a_factor_of_a_discrete_gaussian() {
         for scale in [0.5, 0.6, 0.8] {

@@ -14,8 +14,8 @@ pub(super) const MOST_COUNTS: u64 = 4_000_000;
 const MOST_GROUPS: usize = 4000;
 /// Products of them whose likelihood ratios are in the same of so many cells are taken as one.
 const CELLS: usize = 1 << 14;
-/// A probability is off by less than the first part, and by the second one more for each step of the recurrence
-/// it comes from.
+/// A probability is off by less than the first part, and by the second one more for each step of the
+/// recurrence it comes from.
 const PROBABILITY_ERROR: (f64, f64) = (1e-11, 1e-15);
 
 /// How far from its mean a count is looked at, given its standard deviation: what is beyond has a probability

@@ -13,7 +13,8 @@
 //! 1 − a + a h(1/a) for a < 1, because the pair may be turned round. The two halves of the integral are f and
 //! g on r > 1. With q = 1 both lines are λμ²/2.
 //!
-//! Discrete Gaussian shares are within e^{±τ} of Gaussian ones ([`super::noise`]), which costs (2λ−1)/(λ−1) τ.
+//! Discrete Gaussian shares are within e^{±τ} of Gaussian ones ([`super::noise`]), which costs (2λ−1)/(λ−1)
+//! τ.
 //!
 //! Standing: proved; ordinary floating point. The integrals are sums over a lattice of step 1/16, which is
 //! exact to 1e-7; the upper one is raised by that.
@@ -137,7 +138,8 @@ fn ln_excess_below(term: &Term, order: f64) -> f64 {
     ln_integral(-REACH, order * mu + REACH, ln_value) - LATTICE_ERROR
 }
 
-/// ln ∫ φ(z) e^{ln_value(z)} dz over an interval at whose ends the integrand vanishes, by the trapezoidal rule.
+/// ln ∫ φ(z) e^{ln_value(z)} dz over an interval at whose ends the integrand vanishes, by the trapezoidal
+/// rule.
 fn ln_integral(from: f64, to: f64, ln_value: impl Fn(f64) -> f64) -> f64 {
     let count = ((to - from) / STEP).ceil();
     let step = (to - from) / count;

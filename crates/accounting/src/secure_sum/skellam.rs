@@ -1,7 +1,7 @@
 //! A sum of Skellam shares on a pair of datasets: two integers at distance D, in one coordinate.
 //!
-//! P(z) = e^{−V} I_z(V), with quotients r_z = I_{z+1}/I_z by Miller's recurrence r_{z−1} = 1/(r_z + 2z/V), from far
-//! out inwards, and P(0) from the sum of all being 1. Standing: certified.
+//! P(z) = e^{−V} I_z(V), with quotients r_z = I_{z+1}/I_z by Miller's recurrence r_{z−1} = 1/(r_z + 2z/V),
+//! from far out inwards, and P(0) from the sum of all being 1. Standing: certified.
 
 use super::Batch;
 use super::noise::Shares;
@@ -10,8 +10,8 @@ use crate::profile::Direction;
 use shuffledp_numerics::special::expm1;
 use std::sync::OnceLock;
 
-/// The recurrence begins with a quotient that is off by at most 1; r_z² shrinks the error in every step. After
-/// two standard deviations, and thirty steps for small variances, less than 1e-15 is left.
+/// The recurrence begins with a quotient that is off by at most 1; r_z² shrinks the error in every step.
+/// After two standard deviations, and thirty steps for small variances, less than 1e-15 is left.
 const SETTLED: (f64, f64) = (2.0, 30.0);
 
 /// The profile of the pair, computed when it is first asked for.

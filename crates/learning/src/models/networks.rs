@@ -17,8 +17,10 @@
 //!
 //! | pooling windows | image 28×28 becomes | parameters |
 //! |---|---|---|
-//! | disjoint, both convolutions padded to "same" | 14×14, 7×7, 4×4, 2×2 = 128 numbers | 1040 + 8224 + 4128 + 330 = 13,722 |
-//! | overlapping (stride 1), the first convolution padded to "same" | 14×14, 13×13, 5×5, 4×4 = 512 numbers | 1040 + 8224 + 16,416 + 330 = 26,010 |
+//! | disjoint | 14×14, 7×7, 4×4, 2×2 = 128 numbers | 1040 + 8224 + 4128 + 330 = 13,722 |
+//! | overlapping (stride 1) | 14×14, 13×13, 5×5, 4×4 = 512 numbers | 1040 + 8224 + 16,416 + 330 = 26,010 |
+//!
+//! Both convolutions of the first are padded to "same", of the second the first convolution only.
 //!
 //! subsampled-shuffle-rdp cites Erlingsson et al. and Papernot et al. (2020) for its network and gives it d =
 //! 13,170 parameters. No reading of the table has that many: with p places before the dense layer it is

@@ -130,8 +130,8 @@ where
 }
 
 /// The accountant's bounds for the mechanism and for the enumerated distribution agree. Where everybody takes
-/// part there is a sharper upper bound for bits, which a matrix does not have: then the laws are compared under
-/// sampling, where both use them.
+/// part there is a sharper upper bound for bits, which a matrix does not have: then the laws are compared
+/// under sampling, where both use them.
 pub(crate) fn priced_alike(mechanism: &Mechanism, rows: Vec<Vec<f64>>) {
     let delta = Delta::new(1e-6).unwrap();
     let matrix = Mechanism::matrix(Channel::new(rows).unwrap());
