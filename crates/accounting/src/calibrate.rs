@@ -5,8 +5,8 @@
 //! users and with σ. So the values that meet a budget, by the certified upper bound, are those on one side of
 //! a threshold; it is bracketed by growing strides and then by bisection, on a logarithmic scale, until the
 //! value is within 0.05 % of one that does not meet it, or its neighbor if it is a whole number. The answer
-//! is the end that was seen to meet the budget. The same search by the lower bound says what a better
-//! analysis could at most gain.
+//! is the end that was seen to meet the budget. The same search by the lower bound gives the value that no
+//! better analysis can improve on.
 //!
 //! Where δ₀ is charged for every user, ε falls with the number of users and then rises again: the search is
 //! on the side where it falls, below the number of users with about the least ε.
@@ -18,18 +18,19 @@ use crate::mechanism::Local;
 use crate::plan::Plan;
 use crate::round::Round;
 
-/// Values further apart than this part are told apart.
+/// Relative distance in the value at which the search ends: 0.05 %.
 const TOLERANCE: f64 = 5e-4;
 
-/// The largest σ of integer noise, which devices draw exactly.
+/// The largest σ of discrete Gaussian noise, in the unit of the interval: devices draw it exactly, and are
+/// limited to it.
 const MOST_SIGMA_OF_DEVICES: f64 = 100.0;
-/// Numbers of users that are tried where more are not always better: first this factor apart, then the
-/// neighbors of the best at smaller ones. ε goes with one over the root of the number, so that it ends within
-/// 1 % of the least.
+/// Where more users are not always better, numbers of users this factor apart are tried first, …
 const FIRST_FACTOR: f64 = 4.0;
+/// … and then the neighbors of the best number at these factors. ε is proportional to n^{−1/2}, so that the
+/// search ends within 1 % of the least ε.
 const NEXT_FACTORS: [f64; 7] = [2.0, 1.4, 1.2, 1.1, 1.05, 1.02, 1.01];
 
-/// What is solved for.
+/// The parameter that is solved for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// The local guarantee.
@@ -57,7 +58,7 @@ impl Unknown {
         }
     }
 
-    /// The same for the rounds of `plan`, which may have a range of their own.
+    /// The same for the rounds of `plan`, whose mechanism may allow a smaller or a larger range.
     fn range_of<E>(
         self,
         delta: Delta,
@@ -69,7 +70,7 @@ impl Unknown {
             Self::Sigma => {
                 let easiest = first([easiest, MOST_SIGMA_OF_DEVICES]).unwrap_or(easiest);
                 let least = |(round, _): &(Round, u64)| round.mechanism().least_sigma();
-                // A mechanism may be defined for less noise than most are, or for more.
+                // The least σ differs from mechanism to mechanism.
                 let known = plan(easiest)
                     .ok()
                     .map(|plan| plan.rounds().iter().map(least).fold(0.0, f64::max));
@@ -89,7 +90,7 @@ impl Unknown {
         matches!(self, Self::Rounds | Self::Users)
     }
 
-    /// The parameter it is.
+    /// The parameter.
     pub fn parameter(self) -> Parameter {
         match self {
             Self::Epsilon0 => Parameter::Epsilon0,
@@ -100,7 +101,7 @@ impl Unknown {
         }
     }
 
-    /// Six digits, rounded to where ε is less: what meets the budget still does.
+    /// Six digits, rounded to the side where ε is smaller, so that the value still meets the budget.
     fn short(self, value: f64, (easiest, limit, _): (f64, f64, f64)) -> f64 {
         if self.is_whole() {
             return value;
@@ -128,7 +129,7 @@ impl Unknown {
 pub struct Calibration {
     /// The best value that meets the budget.
     pub value: f64,
-    /// Whether a better one is not allowed at all, whatever the budget.
+    /// Whether it is the end of the range of allowed values, so that no budget allows a better one.
     pub is_extreme: bool,
     /// ε there.
     pub answer: Answer<Epsilon>,
@@ -172,7 +173,7 @@ pub fn calibrate<E: From<Error>>(
     let search = |bound: &dyn Fn(&Account) -> Result<f64, Error>| {
         hardest(unknown, range, |value| match plan(value) {
             Ok(plan) => Ok((bound(&account(&plan)?)? / budget).ln()),
-            // A sample that no longer fits into the users, say: the easiest value was a plan.
+            // For example a sample larger than the number of users. The easiest value was seen to be valid.
             Err(_) => Ok(f64::INFINITY),
         })
     };
@@ -191,15 +192,15 @@ pub fn calibrate<E: From<Error>>(
     })
 }
 
-/// Whether every user adds to δ, so that more of them are not always better.
+/// Whether every user adds to δ, so that more users are not always better.
 fn charges_each_user(plan: &Plan) -> bool {
     let is_approximate =
         |(round, _): &(Round, u64)| matches!(round.mechanism().local(), Local::Approximate(..));
     plan.rounds().iter().any(is_approximate)
 }
 
-/// The number of users with about the least ε: tried from the largest down to where ε has clearly risen
-/// again.
+/// The number of users with about the least ε. Numbers are tried from the largest down, until ε has risen to
+/// twice the least.
 fn users_with_least_epsilon<E>(
     largest: f64,
     delta: Delta,
@@ -216,7 +217,7 @@ fn users_with_least_epsilon<E>(
         if epsilon < best.1 {
             best = (users, epsilon);
         }
-        // A quarter of the users has about twice the ε.
+        // A quarter of the users has about twice the ε, where δ₀ is negligible.
         if epsilon > 2.0 * best.1 {
             break;
         }
@@ -236,15 +237,15 @@ fn users_with_least_epsilon<E>(
     Ok(best.0)
 }
 
-/// The value with the most ε whose `excess`, ln of ε over the budget, is not positive, and whether it is the
-/// last there is. The value with the least ε is known to have none.
+/// The value with the largest ε within the budget, and whether it is the end of the range. `excess` is ln of
+/// ε over the budget. The `easiest` value is known to meet the budget.
 fn hardest<E>(
     unknown: Unknown,
     (easiest, limit, start): (f64, f64, f64),
     excess: impl Fn(f64) -> Result<f64, E>,
 ) -> Result<(f64, bool), E> {
     let (mut met, mut unmet) = ((easiest, f64::NEG_INFINITY), None);
-    // Towards whichever side the threshold is on, in growing strides.
+    // Growing strides towards the threshold, until it lies between two values.
     let mut value = unknown.rounded(start);
     let mut stride: f64 = 4.0;
     loop {
@@ -270,8 +271,8 @@ fn hardest<E>(
     let Some(mut unmet) = unmet else {
         return Ok((met.0, true));
     };
-    // On logarithmic scales ε is nearly a straight line: aim at the budget, a little to either side in turn,
-    // so that the bracket closes from both ends.
+    // On logarithmic scales ε is nearly linear in the value: interpolate, and aim a little above and below
+    // the result in turn, so that both ends of the bracket move.
     let mut steps = 0;
     loop {
         let (low, high) = (met.0.min(unmet.0), met.0.max(unmet.0));

@@ -21,7 +21,7 @@ pub enum VectorNorm {
     LInf,
 }
 
-/// What a person holds.
+/// What a person holds: the kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Input {

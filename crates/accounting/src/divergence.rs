@@ -6,7 +6,7 @@
 //! explicit adversaries, the same one in every round of a kind. For Gaussian noise: λ/(2σ²), the mechanism
 //! without its shuffler, above; the pair of [`crate::bounds::shuffle_gaussian`] below.
 //!
-//! Standing: proved; ordinary floating point. (Certified, from privacy loss distributions:
+//! Standing: proved; ordinary floating point. (For certified numbers, from privacy loss distributions, see
 //! [`crate::Account::renyi`].)
 
 use crate::account::{Account, account};
@@ -38,7 +38,7 @@ pub struct Divergence {
 enum Source {
     /// Sums over counts.
     Moments(Vec<Kind>),
-    /// Laws of many atoms: privacy loss distributions.
+    /// Privacy loss distributions, for laws of many atoms.
     Distributions(Account),
 }
 

@@ -1,8 +1,9 @@
 //! Gaussian noise: the laws of the shuffled Gaussian, in units of the distance D by which a replacement moves
 //! a value.
 //!
-//! With reports y ~ N(x, σ²) and values in [0, 1], z the report in standard deviations from whoever stands
-//! for the crowd:
+//! With reports y ~ N(x, σ²) and values in [0, 1], z the distance of the report, in standard deviations, from
+//! the value that the other users are taken to hold (the middle of the interval for the blanket, user 1's
+//! first value for the pair):
 //!
 //! | law | reports | P | Q |
 //! |---|---|---|---|
@@ -17,9 +18,8 @@
 //!
 //! **Pair.** All others hold user 1's first value, and the second is at distance D: mean of n lognormal
 //! variables. Exact for that dataset, so a lower bound, in any dimension (project onto the line through the
-//! two values). It is *conjectured* that no dataset is worse. The same pair is what 1-out-of-n random
-//! allocation of the Gaussian mechanism in central DP-SGD is dominated by (Feldman, Shenfeld 2025), and there
-//! it is exact.
+//! two values). It is *conjectured* that no dataset is worse. The same pair dominates 1-out-of-n random
+//! allocation of the Gaussian mechanism in central DP-SGD (Feldman, Shenfeld 2025), where it is exact.
 //!
 //! **Without its shuffler** the mechanism over T rounds is √T/σ-GDP (Dong, Roth, Su 2019), exactly: δ(ε) =
 //! Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle, Wang 2018).
@@ -31,12 +31,13 @@ use shuffledp_numerics::search::{Stop, bisect};
 use shuffledp_numerics::special::{erf, erfc, exp};
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// Reports further out than this many standard deviations are left out of the laws: a probability of 1e-291.
+/// Reports further out than this many standard deviations are left out of the laws. They have probability
+/// 1e-291, which is added to δ.
 const REACH: f64 = 36.5;
-/// Beyond this many, cells may be wide: what is there happens once in 1e18 reports.
+/// Beyond this many standard deviations cells may be wide: one in 1e18 reports lies there.
 const CORE: f64 = 9.0;
 
-/// Φ(−z) is a normal double up to here.
+/// The largest z, in standard deviations, at which Φ(−z) is a normal double.
 const DEEPEST_TAIL: f64 = 37.0;
 
 /// φ at z + d, to full relative accuracy where z² has few digits.
@@ -49,7 +50,7 @@ fn tail(z: f64) -> f64 {
     0.5 * erfc(z * FRAC_1_SQRT_2)
 }
 
-/// Reports on one side of a center, in units of the noise: where two values lie `slope` on either side of it,
+/// Reports on one side of a center, in units of the noise. Where two values lie `slope` on either side of it,
 /// their likelihood ratios against the center are e^{±slope·z}, up to a constant.
 pub(crate) fn half_line(slope: f64) -> Ray<impl Fn(f64, f64) -> f64> {
     Ray {
@@ -62,7 +63,7 @@ pub(crate) fn half_line(slope: f64) -> Ray<impl Fn(f64, f64) -> f64> {
     }
 }
 
-/// Probability of reports beyond the reach, from values up to 1 away.
+/// Probability of reports beyond `REACH`, for values up to 1 away from the center.
 pub(crate) fn lost(sigma: f64) -> f64 {
     4.0 * tail(REACH - 1.0 / sigma)
 }
@@ -149,7 +150,7 @@ pub(crate) fn gdp_delta_below(mu: f64, epsilon: f64) -> f64 {
 fn gdp_delta_and_error(mu: f64, epsilon: f64) -> (f64, f64) {
     let (near, far) = (epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu);
     let first = tail(near);
-    // Where e^ε overflows the second term is left out, which is safe from above.
+    // Where e^ε overflows the second term is left out, which is safe for an upper bound.
     let second = match exp(epsilon) {
         growth if growth.is_finite() => growth * tail(far),
         _ => 0.0,
@@ -164,7 +165,8 @@ pub(crate) fn gdp_epsilon(mu: f64, delta: f64) -> f64 {
     if gdp_delta(mu, 0.0) <= delta {
         return 0.0;
     }
-    // z standard deviations out suffice: δ ≤ Φ(−z) at ε = μ²/2 + μz. Bisection, because nothing here is slow.
+    // z standard deviations out suffice: δ ≤ Φ(−z) at ε = μ²/2 + μz. An evaluation takes a microsecond, so
+    // that bisection is fast enough.
     let limit = 0.5 * mu * mu + mu * 39.0;
     let meets = |epsilon: f64| gdp_delta(mu, epsilon) <= delta * (1.0 - 1e-12);
     // No ε suffices at δ = 0; the end of the search must have been seen to hold.
@@ -220,7 +222,7 @@ mod tests {
         }
     }
 
-    /// Alone, a user has the Gaussian mechanism; and so says the blanket.
+    /// With one user the round is the Gaussian mechanism, and the blanket gives its profile.
     #[test]
     fn one_user_has_the_gaussian_mechanism() {
         for (sigma, epsilon) in [(0.5, 1.0), (1.0, 0.0), (1.0, 3.0), (4.0, 0.5)] {

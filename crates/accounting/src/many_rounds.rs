@@ -16,21 +16,22 @@ use crate::upper::BY_LAWS;
 use crate::upper::alone::ALONE;
 
 /// How many adversaries are composed when there is one kind of round: each costs as much as the upper bound.
-/// With several kinds, the most promising of each.
+/// With several kinds of rounds, one adversary of each kind is composed.
 const MOST_ADVERSARIES: usize = 2;
-/// While losses look Gaussian, the adversary whose loss varies most is the best one, and others are left out
-/// whose standard deviation is below this part of it.
+/// While losses are nearly Gaussian, the adversary whose loss varies most is the best one. Others are left
+/// out if the standard deviation of their loss is below this fraction of the largest.
 const LEAST_DEVIATION_SHARE: f64 = 0.9;
-/// Losses look Gaussian while their skewness, times the number of standard deviations of one round that its
-/// share of ε is, stays below this. Chosen where the best adversary was seen to change.
+/// Losses count as nearly Gaussian while their skewness, times the share of ε of one round in standard
+/// deviations of its loss, is below this. Chosen by experiment, where the best adversary changes.
 const GAUSSIAN_SKEWNESS: f64 = 0.1;
-/// A lattice for a lower bound reaches at least to this ln δ of one round.
+/// A lattice for a lower bound reaches at least to this ln δ of one round: δ = 1e-10.
 const LARGEST_LN_TAIL: f64 = -23.0;
-/// The smallest ln δ that any answer needs: ln 1e-300, with a margin of e^-44.
+/// The smallest ln δ of one round that any answer needs: ln 1e-300 less 44, which covers 1e9 rounds with a
+/// margin.
 pub(crate) const SMALLEST_LN_TAIL: f64 = -735.0;
 
-/// One way to attain a lower bound: for each kind of round, which adversary. With several kinds, the values
-/// that users hold may differ from kind to kind, as they may in a sequence of surveys.
+/// One way to attain a lower bound: an adversary for each kind of round. With several kinds, the values that
+/// users hold may differ from kind to kind, as in a sequence of surveys.
 #[derive(Clone)]
 pub(crate) struct Strategy {
     chosen: Vec<usize>,
@@ -68,12 +69,13 @@ impl Account {
         Ok((most, best))
     }
 
-    /// The composed rounds, δ(ε), and the tail at which what was cut off no longer shows in it.
+    /// The composed rounds, δ(ε), and ln of the tail at which the mass that was cut off is negligible in
+    /// δ(ε).
     pub(crate) fn deep_enough(&self, epsilon: f64) -> Result<(Composition, f64, f64), Error> {
         let mut tail = ln_tail(ln_gaussian_delta(epsilon, self.variance()), self.total());
         let mut upper = self.pessimistic(tail)?;
         let mut most = upper.delta(epsilon);
-        // Beyond the largest loss there is nothing to see.
+        // Beyond the largest loss δ is zero but for the mass that was cut off.
         while upper.infinite() > 1e-3 * most
             && tail > SMALLEST_LN_TAIL
             && epsilon < upper.loss_limit()
@@ -97,9 +99,9 @@ impl Account {
         self.rounds.iter().map(|(_, times)| *times as f64).sum()
     }
 
-    /// All rounds together, as each of them sees them.
+    /// All rounds, as the discretization of each of them needs to know them.
     fn composed_rounds(&self) -> ComposedRounds {
-        // With few users the leading order overstates what a bounded loss can vary by.
+        // With few users the leading order overstates the standard deviation of a bounded loss.
         let variance: f64 = self
             .rounds
             .iter()
@@ -131,8 +133,8 @@ impl Account {
         })
     }
 
-    /// ε at δ that a strategy attains. Several rounds show no less than one of them, and a lattice that is
-    /// too coarse for rare large losses may show less.
+    /// ε at δ that a strategy attains. Several rounds leak no less than one of them, so that the bound of one
+    /// round holds as well. It is the better one where the lattice is too coarse for rare large losses.
     pub(crate) fn attained_epsilon(
         &self,
         strategy: &Strategy,
@@ -140,7 +142,7 @@ impl Account {
         delta: f64,
     ) -> Result<f64, Error> {
         let mut value = self.optimistic(strategy, tail)?.epsilon(delta);
-        // A lattice that reaches less far is finer, and dropping what is beyond it lowers the bound.
+        // A lattice that reaches less far is finer. Losses beyond it are dropped, which lowers the bound.
         let mut reach = tail;
         while value == 0.0 && reach < LARGEST_LN_TAIL {
             reach = (0.5 * reach).min(LARGEST_LN_TAIL);
@@ -169,7 +171,7 @@ impl Account {
             .fold(composed, f64::max))
     }
 
-    /// The law that a strategy chooses for each kind of round that has a lower bound.
+    /// The profile that a strategy chooses for each kind of round that has a lower bound.
     fn chosen_profiles(&self, strategy: &Strategy) -> impl Iterator<Item = &LowerProfile> {
         let chosen = strategy.chosen.clone();
         let rounds = self.rounds.iter().zip(chosen);
@@ -191,7 +193,7 @@ impl Account {
     ) -> Result<Composition, Error> {
         let mut composition = Composition::new(side);
         for (kind, (round, times)) in self.rounds.iter().enumerate() {
-            // Of this round nothing is known from below. Leaving it out lowers the bound.
+            // No lower bound is known for this round. Leaving it out lowers the bound.
             if side == Side::Lower && !round.attains() {
                 continue;
             }
@@ -232,7 +234,7 @@ impl Account {
                 let attained = round.attained.get(index);
                 attained.is_none_or(|attained| attained.profile.is_symmetric())
             });
-            // Laws of many atoms are expensive: only the direction whose losses have the heavier right tail.
+            // Laws of many atoms are expensive: only the direction with the heavier right tail is tried.
             let heavier = match (&self.rounds[..], &chosen[..]) {
                 ([(round, _)], &[index]) => round.attained[index].profile.heavier_direction(),
                 _ => None,
@@ -276,7 +278,7 @@ impl Account {
         })
     }
 
-    /// How the upper bound came about: the theorems behind the composed distributions, or the laws.
+    /// The name of the upper bound: the theorems behind the composed distributions, or the laws.
     pub(crate) fn method(&self, want: Want, tail: f64) -> Result<String, Error> {
         let mut names = Vec::new();
         for (round, _) in &self.rounds {
@@ -290,7 +292,7 @@ impl Account {
         Ok(format!("pld/{}", joined(names, "+")))
     }
 
-    /// The same for what users have without a shuffler.
+    /// The same for the local guarantee, which holds without a shuffler.
     pub(crate) fn method_alone(&self) -> String {
         let names = self
             .rounds
@@ -332,7 +334,7 @@ impl Account {
     }
 }
 
-/// Parts in a row, neighbors that are alike once.
+/// The parts with a separator; equal neighbors are written once.
 fn joined(mut parts: Vec<String>, by: &str) -> String {
     parts.dedup();
     parts.join(by)

@@ -6,7 +6,7 @@ use crate::laws::{Attained, Priced};
 use crate::profile::FINE;
 
 impl Priced {
-    /// The largest ε that an adversary attains, and which; none where no lower bound is known.
+    /// The largest ε that an adversary attains, and this adversary; none where no lower bound is known.
     pub(crate) fn lower_epsilon(&self, delta: f64) -> (f64, Option<&Attained>) {
         let (mut lower, mut best): (f64, _) = (0.0, self.first_attained());
         for attained in self.attained.iter().filter(|_| self.attains()) {
@@ -20,7 +20,7 @@ impl Priced {
         (lower, best)
     }
 
-    /// The largest δ that an adversary attains, and which.
+    /// The largest δ that an adversary attains, and this adversary.
     fn lower_delta(&self, epsilon: f64) -> (f64, Option<&Attained>) {
         let (mut lower, mut best) = (0.0, self.first_attained());
         for attained in self.attained.iter().filter(|_| self.attains()) {
@@ -72,7 +72,7 @@ impl Priced {
     }
 }
 
-/// Where no ε can be proved there is no answer.
+/// An error where no finite ε can be proved.
 pub(crate) fn finite(epsilon: f64, mechanism: &'static str, delta: f64) -> Result<(), Error> {
     if epsilon.is_finite() {
         Ok(())
@@ -81,7 +81,7 @@ pub(crate) fn finite(epsilon: f64, mechanism: &'static str, delta: f64) -> Resul
     }
 }
 
-/// Two bounds that contradict each other are not an answer.
+/// An error where the two bounds contradict each other.
 pub(crate) fn ordered(lower: f64, upper: f64) -> Result<(), Error> {
     if lower <= upper {
         Ok(())

@@ -25,9 +25,10 @@ use shuffledp_numerics::special;
 pub(crate) const COARSE: f64 = 1e-4;
 /// Relative accuracy in ε of the final answer.
 pub(crate) const FINE: f64 = 1e-6;
-/// Relative accuracy of a single δ with few users, where it costs no more.
+/// Relative accuracy in ε of a single δ with few users, where more accuracy costs no time.
 const POINT: f64 = 1e-7;
-/// Most atoms of a law whose profile is evaluated in microseconds; with more it takes milliseconds.
+/// Most atoms of a law whose profile is evaluated in microseconds. With more atoms one evaluation takes
+/// milliseconds, and callers ask for fewer.
 const FEW_ATOMS: usize = 64;
 
 /// A number known to lie between two others.
@@ -47,7 +48,7 @@ pub struct Profile {
     taking_part: u64,
 }
 
-/// Which of the two datasets is in front of the divergence.
+/// Which of the two datasets is the first argument of the divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// H(P‖Q).
@@ -67,7 +68,8 @@ impl Direction {
 }
 
 impl Profile {
-    /// Most atoms of a law whose Rényi divergences are summed over counts.
+    /// Most atoms of a law whose Rényi divergences are summed over counts: the work grows exponentially with
+    /// the number of atoms.
     pub const MOST_ATOMS: usize = 4;
 
     /// All n users take part.
@@ -100,7 +102,7 @@ impl Profile {
         &self.atoms
     }
 
-    /// The directions that differ.
+    /// The directions of the divergence; one where both are equal.
     pub(crate) fn directions(&self) -> &'static [Direction] {
         if self.atoms.is_symmetric() {
             &[Direction::Forward]
@@ -220,8 +222,8 @@ impl Profile {
     }
 
     /// Whether the loss is nearly continuous: a sum of many small jumps, one for each report, whose size
-    /// varies enough with the denominator of the ratio. Otherwise losses are few, or nearly multiples of one
-    /// jump.
+    /// varies enough with the denominator of the ratio. Otherwise the loss has few values, or its values are
+    /// nearly multiples of one jump.
     pub(crate) fn is_smooth(&self) -> bool {
         let jump = self
             .atoms
@@ -273,7 +275,7 @@ impl Profile {
         self.delta_as(epsilon, Wanted::Both)
     }
 
-    /// The same, where perhaps only one end is wanted.
+    /// The same, if only one end of the enclosure is wanted.
     pub(crate) fn delta_as(&self, epsilon: f64, wanted: Wanted) -> Enclosure {
         Self::leave_logarithms(self.ln_delta(epsilon, self.accuracy(), wanted))
     }
@@ -319,8 +321,8 @@ impl Profile {
         self.threshold(delta, ln_up(delta), ln_at, |crossing| crossing.above)
     }
 
-    /// The largest ε, over both directions, where the ln δ of `ln_at` falls to `ln_delta`; of each crossing
-    /// the safe `end`.
+    /// The largest ε, over both directions, where `ln_at` falls to `ln_delta`; `end` chooses the safe end of
+    /// each crossing.
     fn threshold(
         &self,
         delta: f64,
@@ -330,7 +332,8 @@ impl Profile {
     ) -> f64 {
         let mut largest: f64 = 0.0;
         for &direction in self.directions() {
-            // Mostly one direction is far below the other: one evaluation at the other's ε is then enough.
+            // Mostly one direction has a far smaller δ than the other: one evaluation at the other's ε then
+            // rules it out.
             let accuracy = if largest == 0.0 { COARSE } else { FINE };
             if ln_at(direction, largest, accuracy) <= ln_delta {
                 continue;
@@ -372,13 +375,13 @@ impl Profile {
         )
     }
 
-    /// ε by the central limit theorem.
+    /// An estimate of ε by the central limit theorem, where the search starts.
     fn guess(&self, delta: f64) -> f64 {
         by_central_limit(self.loss_deviation(), delta).min(0.5 * self.atoms.loss_limit())
     }
 }
 
-/// About the ε at δ of a loss with this standard deviation s: δ ≈ s φ(z)/(1+z²) at ε = s z.
+/// An estimate of ε at δ for a loss of standard deviation s = `spread`: δ ≈ s φ(z)/(1+z²) at ε = s z.
 pub(crate) fn by_central_limit(spread: f64, delta: f64) -> f64 {
     let budget = (spread / delta).ln() - 0.92;
     let mut z: f64 = 1.0;

@@ -1,8 +1,8 @@
-//! A question in plain words, as flags, plan files, JSON and ledgers have it.
+//! The description of a round, as flags, plan files, JSON and ledgers give it.
 //!
-//! [`RoundSpec`] is the one form that every door parses into, once: which randomizer with which parameters,
-//! how many users, who takes part, how many rounds. It is data and may be wrong; [`Round`] is what it becomes
-//! when it has been checked, and a round can always be turned back into its spec.
+//! [`RoundSpec`] is the one form that all of them are parsed into: the randomizer and its parameters, the
+//! number of users, who takes part, the number of rounds. It may be invalid. A [`Round`] is made from it by
+//! checking it, and every round can be turned back into its spec.
 //!
 //! ```
 //! use shuffledp_accounting::{Round, RoundSpec};
@@ -44,7 +44,7 @@ pub struct RandomizerSpec {
     pub delta0: Option<f64>,
     /// The standard deviation of Gaussian noise.
     pub sigma: Option<f64>,
-    /// Where the values are that noise is added to.
+    /// The set of values that noise is added to.
     pub domain: Option<Domain>,
     /// The number of categories.
     pub k: Option<u64>,
@@ -127,7 +127,8 @@ impl RandomizerSpec {
         self.entry.pairs_are_alike
     }
 
-    /// What the accountant prices: refused where a parameter is missing, too much, or outside its domain.
+    /// The mechanism of the accountant. An error where a parameter is missing, is not one of this randomizer,
+    /// or is outside its domain.
     pub fn mechanism(&self) -> Result<Mechanism, Error> {
         self.check()?;
         (self.entry.mechanism)(self)
@@ -161,7 +162,7 @@ impl RandomizerSpec {
         Ok(())
     }
 
-    /// A parameter as it was given, in short.
+    /// A parameter as it was given, as a short text.
     pub fn given(&self, parameter: Parameter) -> Option<String> {
         let real = |value: Option<f64>| value.map(plain);
         let count = |value: Option<u64>| value.map(|value| value.to_string());
@@ -212,7 +213,7 @@ impl RandomizerSpec {
             .ok_or_else(|| self.missing(Parameter::Dimension))
     }
 
-    /// The number of values in a phrase; none is written as the letter k.
+    /// The number of values for a phrase; the letter k if it is not given.
     pub(crate) fn many(&self) -> String {
         self.k.map_or_else(|| "k".to_owned(), grouped)
     }
@@ -231,7 +232,7 @@ impl RandomizerSpec {
     }
 }
 
-/// A round in plain words: parsed from flags, TOML or JSON, and not yet checked.
+/// The description of a round: parsed from flags, TOML or JSON, and not yet checked.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "Fields", into = "Fields")]
 pub struct RoundSpec {
@@ -251,7 +252,7 @@ pub struct RoundSpec {
     pub rounds: u64,
 }
 
-/// One probability of taking part, or the range that everybody's own lies in.
+/// One probability of taking part, or a range that contains everybody's own.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum RateSpec {
@@ -271,7 +272,7 @@ impl fmt::Display for RateSpec {
 }
 
 impl RoundSpec {
-    /// One round of a randomizer in which everybody takes part; the number of users is still to be said.
+    /// One round of a randomizer in which everybody takes part; the number of users is still missing.
     pub fn new(randomizer: RandomizerSpec) -> Self {
         Self {
             randomizer,
@@ -340,12 +341,13 @@ impl RoundSpec {
         }
     }
 
-    /// The round that it describes, and how often there is one.
+    /// The plan that it describes: this round, `rounds` times.
     pub fn plan(&self) -> Result<Plan, Error> {
         Plan::new(Round::try_from(self)?, self.rounds)
     }
 
-    /// The rounds in a sentence. What a command searches for or varies is `open`, and stands as a letter.
+    /// The rounds in a sentence. The parameter that a command searches for or varies is `open`, and is
+    /// written as a letter.
     pub fn sentence(&self, open: Option<Parameter>) -> String {
         let many = |parameter: Parameter, letter: &str, number: Option<u64>| match number {
             Some(number) if open != Some(parameter) => grouped(number),
@@ -427,7 +429,7 @@ impl TryFrom<&RoundSpec> for Round {
     }
 }
 
-/// The fields of a round in a file. The only place that knows how they are spelled there.
+/// The fields of a round in a file. Their names are defined here only.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {

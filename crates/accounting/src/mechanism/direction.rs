@@ -28,9 +28,9 @@
 //! **Efficiency.** When n is large a round is as private as a Gaussian mechanism with μ² = v/n, v = Σπ(P−Q)²,
 //! and the mean of a report is M√d⁻¹ x long. Whatever the number of reports, the squared signal-to-noise
 //! ratio of a mean at a given μ is η = M²/v times a factor that all randomizers share; for a trusted server
-//! it is 1/4. By default the ramp starts where η is largest. Its reach is fixed: a longer one always has a
-//! larger η, up to 1/4, and a report that says less, which is what a smaller ε₀ does as well; beyond the
-//! reach there are hardly any directions that would make use of ε₀.
+//! it is 1/4. By default the ramp starts where η is largest. Its reach is fixed. A longer reach always has a
+//! larger η, up to 1/4, but its reports say less, which a smaller ε₀ achieves as well; and hardly any
+//! direction lies beyond the reach, so that ε₀ would not be used up.
 //!
 //! Without a number of coordinates, or above ε₀ = 16, the law of any ε₀-LDP randomizer is the upper bound,
 //! and no lower bound is claimed. Standing: certified.
@@ -109,20 +109,24 @@ fn coordinates(spec: &RandomizerSpec) -> String {
     }
 }
 
-/// Above this ε₀ a device would try too many directions, and what holds for any randomizer is as good.
+/// Above this ε₀ the law of any ε₀-LDP randomizer is used, which is as good there: a device would have to try
+/// too many directions.
 const LARGEST_EPSILON0: f64 = 16.0;
-/// The highest cosine at which a density may begin to rise: near 1 the cap's share loses its digits.
+/// The largest cosine at which a density may begin to rise: near 1 the probability of the cap loses its
+/// digits.
 const HIGHEST_START: f64 = 0.999_999;
-/// The golden section for a cap ends after so many steps: 1e-8 of the interval, where the function is flat.
+/// Steps of the golden section search for a cap. They narrow the interval by 1e-8, where the function is
+/// flat.
 const STEPS: u32 = 40;
-/// A start that is chosen for a person has four decimals, so that it can be said: η is flat there.
+/// A default start is rounded to four decimals, so that a person can type it. η is flat there.
 const DECIMALS: f64 = 1e4;
-/// The best cap is never further out than this many standard deviations of the height.
+/// The search for the best cap ends this many standard deviations of the height out: for ε₀ up to
+/// [`LARGEST_EPSILON0`] the best one is never beyond.
 const WIDEST_CAP: f64 = 20.0;
 
 impl DirectionLaw {
-    /// The ramp reaches its cap so many standard deviations above its start, where only one direction in 10⁹
-    /// is.
+    /// The ramp reaches its cap this many standard deviations of the cosine above its start; one direction in
+    /// 10⁹ lies beyond six.
     pub const REACH: f64 = 6.0;
 
     /// PrivUnit at ε₀ on vectors of this many coordinates.
@@ -247,8 +251,8 @@ impl DirectionLaw {
     /// Theorem D: dominates the shuffle whatever the others hold.
     ///
     /// The masses are known to within MARGIN/4 of themselves. With 1 − 2·MARGIN of them every atom is below
-    /// what it stands for; what is missing lies in the triangle of (E; 1), (1; E) and (0; 0), and goes to the
-    /// corners, mass and mean kept: 2·MARGIN of the law of any ε₀-LDP randomizer.
+    /// what it stands for; the missing mass lies in the triangle of (E; 1), (1; E) and (0; 0), and is moved
+    /// to the corners, mass and mean kept: 2·MARGIN of the law of any ε₀-LDP randomizer.
     fn above(&self, law: Law, fineness: Fineness) -> Result<Atoms, Error> {
         let growth = self.growth();
         let masses = law.ramp.above(fineness);
@@ -272,9 +276,9 @@ impl DirectionLaw {
 
     /// All others at user 1's second vector, below the truth.
     ///
-    /// A cell and its mirror image are a bit, sent with odds 1 + (E − 1) rise. Odds and probability a little
-    /// lower are a bit that is sometimes turned round and sometimes left out, so that MARGIN covers what the
-    /// masses are off.
+    /// A cell and its mirror image are a bit, sent with odds 1 + (E − 1) rise. A bit with slightly lower odds
+    /// and probability is this bit, sometimes flipped and sometimes left out, so that a margin of MARGIN
+    /// covers the error of the masses.
     fn below(&self, law: Law, fineness: Fineness) -> Result<Atoms, Error> {
         let growth = self.growth();
         let masses = law.ramp.below(fineness);

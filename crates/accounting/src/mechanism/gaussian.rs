@@ -1,9 +1,9 @@
 //! Gaussian noise on an interval, or on a ball of any dimension.
 //!
-//! On an interval the blanket of [`crate::gaussian`] dominates, on a ball Theorem G ([`crate::upper`]). What
-//! sampling alone gives, and a report without a shuffler, stand beside both. The pair that attains the lower
-//! bound is the same: it lies on a line. Rényi curves come from the mechanism without its shuffler above, and
-//! from [`shuffle_gaussian::pair`] below.
+//! On an interval the blanket of [`crate::gaussian`] dominates, on a ball Theorem G ([`crate::upper`]). Two
+//! further bounds hold on both: amplification by sampling alone, and one report without a shuffler. The pair
+//! of datasets of the lower bound is the same on both: it lies on a line. Rényi curves come from the
+//! mechanism without its shuffler above, and from [`shuffle_gaussian::pair`] below.
 
 use super::{Adversary, Family, KnownCurves, Local, Mechanism};
 use crate::atoms::Atoms;

@@ -1,9 +1,10 @@
-//! Randomized response, binary and k-ary: its privacy blanket above, all others at one value below. A round
-//! of bits is a count, and the largest over all datasets is known ([`crate::upper::binary_count`]).
+//! Randomized response, binary and k-ary: the upper bound is its privacy blanket, the lower bound has all
+//! others at one value. A round of bits is a count, and the largest divergence over all datasets is known
+//! ([`crate::upper::binary_count`]).
 //!
-//! The one-bit reports of vectors (R_inf, R_1, R_2) have the blanket of binary randomized response: what is
-//! measured does not depend on the value, and given that, one bit is protected. They are no count: what was
-//! measured is part of the report, and tells them apart.
+//! The one-bit reports of vectors (R_inf, R_1, R_2) have the blanket of binary randomized response: the
+//! measurement does not depend on the value, and given the measurement one bit is protected. A round of them
+//! is no count: the measurement is part of the report and distinguishes reports.
 
 use super::{Adversary, Family, Local, Mechanism};
 use crate::atoms::Atoms;
@@ -24,12 +25,12 @@ pub(super) struct Response {
     form: Form,
 }
 
-/// What a report is.
+/// The content of a report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     /// One of k values.
     Category,
-    /// One of two values, by the name of binary randomized response, which has no k to be said.
+    /// One of two values, named binary randomized response, for which k is not given.
     Bit,
     /// A public measurement of a vector that this norm bounds, and a bit.
     MeasuredBit(VectorNorm),
@@ -152,7 +153,7 @@ impl Family for Response {
     }
 
     fn upper_profiles(&self, round: &Round) -> Vec<Box<dyn UpperProfile>> {
-        // A measured bit comes with what was measured, so that a round of them is more than a count.
+        // A measured bit is sent with its measurement, so that a round of them is more than a count.
         let counted = self.k == Categories::TWO && !matches!(self.form, Form::MeasuredBit(_));
         let count = counted.then(|| BinaryCount::new(self.epsilon0, round));
         let boxed = |count| Box::new(count) as Box<dyn UpperProfile>;

@@ -69,7 +69,7 @@ impl Lattice {
         hull
     }
 
-    /// Both hulls, with the common dot at α = 1 lowered until the kink there is convex. That is safe for a
+    /// Both hulls, with their common dot at α = 1 lowered until the kink there is convex, which is safe for a
     /// lower bound. (For an upper bound a concave kink is left out, which raises the function.)
     fn convex_at_one(&self, left: &[Dot], right: &[Dot]) -> Option<(Vec<Dot>, Vec<Dot>)> {
         let (mut left, mut right) = (left.to_vec(), right.to_vec());

@@ -69,12 +69,12 @@ use shuffledp_numerics::special::ln;
 use std::sync::Arc;
 use values::{parallel, sparse};
 
-/// The lattice ends on the left where E(α − Λ)₊ is this part of a standard deviation of the loss. What lies
-/// beyond is moved to the edge (pessimistic) or dropped (optimistic).
+/// The lattice ends on the left where E(α − Λ)₊ is this fraction of the standard deviation of the loss: far
+/// below the accuracy of a composed ε. Mass beyond is moved to the edge (pessimistic) or dropped
+/// (optimistic).
 const LEFT_TAIL: f64 = 1e-10;
 
-/// Of the bounds that a distribution is made from, those are named that are the smallest at one in this many
-/// points, or more.
+/// A bound is named in `method` if it is the smallest one at no less than one in this many lattice points.
 const NAMED_SHARE: usize = 20;
 
 /// The distribution of the privacy loss of one round, on one side of the truth.
@@ -84,7 +84,7 @@ pub struct Pld {
     losses: Arc<Measure>,
     infinite: f64,
     loss_limit: f64,
-    /// Probability that the laws leave out: there the loss may exceed the limit.
+    /// Probability of the reports that the laws leave out: their loss may exceed the limit.
     lost: f64,
 }
 
@@ -153,7 +153,7 @@ impl Pld {
         deviation: f64,
         ln_tail: f64,
     ) -> Option<Self> {
-        // First find where the tail begins, then put POINTS up to it.
+        // First find where the tail begins, then place POINTS lattice points up to it.
         let in_tail = |loss: f64| upper(loss) <= ln_tail;
         let tail = bisect_on_log_scale(1e-9 * limit, limit, 1.1, in_tail).holds;
         let lattice = Lattice::new((tail / POINTS).log2().floor() as i32);
@@ -163,7 +163,8 @@ impl Pld {
     }
 
     /// A distribution that dominates a round in both directions, through the smallest of several bounds at
-    /// every lattice point, and the bounds that gave a share of the points worth naming.
+    /// every lattice point, and the names of the bounds that are the smallest at a share of the points
+    /// (`NAMED_SHARE`).
     pub(crate) fn of_bounds(
         bounds: &Dominating,
         resolution: Resolution,
@@ -193,7 +194,7 @@ impl Pld {
             .iter()
             .map(|(ln, _)| (0.0, probability_up(ln.max(-740.0))))
             .collect();
-        // A profile falls: a bound at a smaller loss holds here, too.
+        // A profile is decreasing: an upper bound at a smaller loss holds here as well.
         for i in 1..values.len() {
             values[i].1 = values[i].1.min(values[i - 1].1);
         }

@@ -12,30 +12,34 @@ use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::likelihood_ratio::PairSum;
 use shuffledp_numerics::search::bisect_on_log_scale;
 
-/// Most lattice points to the right of zero at the default accuracy. A round with a longer tail is made of
-/// rare large losses, for which a coarser lattice is enough.
+/// Most lattice points to the right of zero at the default accuracy. It limits the cost of composition and
+/// was chosen by experiment. A round with a longer tail consists of rare large losses, for which a coarser
+/// lattice is enough.
 pub(super) const POINTS: f64 = 2500.0;
-/// The same for a round that several bounds dominate. Where sampling is all that helps, losses are rare and
-/// large, and a lattice as coarse as for laws costs a part in a hundred.
+/// The same for a round that is dominated by the smallest of several bounds. Where only sampling hides a
+/// user, losses are rare and large, and [`POINTS`] points would raise ε by about one percent.
 const BOUND_POINTS: f64 = 10_000.0;
-/// Losses are rare and large where the tail begins this many standard deviations out: a Gaussian one begins
-/// below 40.
+/// Losses count as rare and large where the tail begins more than this many standard deviations from zero.
+/// The tail of a Gaussian loss begins below 40.
 const RARE: f64 = 300.0;
-/// Relative accuracy in ε to which laws of such losses are evaluated.
+/// Relative accuracy in ε to which laws with such losses are evaluated: coarser than elsewhere, because each
+/// evaluation takes milliseconds.
 const RARE_ACCURACY: f64 = 1e-3;
-/// Losses above this count as infinite: e^loss must stay a double.
+/// Losses above this count as infinite: e^700 is still a finite double.
 pub(super) const LARGEST_LOSS: f64 = 700.0;
-/// Up to this many outcomes, counting them is faster than evaluating the profile at every lattice point.
+/// Up to this many outcomes, counting them is faster than evaluating the profile at every lattice point, by
+/// measurement.
 const MOST_OUTCOMES: f64 = 2e6;
-/// Finest step at which outcomes are counted. Counting knows each loss to some 1e-14, which must be
-/// negligible beside a step.
+/// Finest step at which outcomes are counted. Counting knows each loss to about 1e-14, which must be
+/// negligible compared with a step.
 const FINEST_COUNTED: f64 = 1e-7;
-/// Most lattice points to the right of zero where outcomes are counted: limits the cost of composition.
+/// Most lattice points to the right of zero where outcomes are counted. It limits the cost of composition and
+/// was chosen by experiment.
 const MOST_COUNTED: f64 = 32_000.0;
-/// From this many rounds on, the transform of the sum of losses decays before it sees how fine the lattice
-/// is.
+/// From this many rounds on, the Fourier transform of the sum of losses has decayed at the frequencies that a
+/// finer lattice adds, so that a finer lattice costs little. Chosen by experiment.
 const MANY_ROUNDS: f64 = 30.0;
-/// Counting leaves out e^{−`MARGIN`} ≈ 1e-4 of the tail.
+/// Counting leaves out outcomes whose probability is below e^{−`MARGIN`} ≈ 1e-4 of the tail's.
 pub(super) const MARGIN: f64 = 9.0;
 
 /// How fine the lattice is, and how far out it reaches.
@@ -49,12 +53,12 @@ pub struct Resolution {
     pub values: Values,
 }
 
-/// The rounds that a round is composed with, itself among them.
+/// All rounds of a composition, as the discretization of one of them needs to know them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ComposedRounds {
-    /// How many.
+    /// The number of rounds.
     pub rounds: f64,
-    /// The standard deviation of the loss of one of them, on average (root mean square).
+    /// The root mean square, over the rounds, of the standard deviation of the privacy loss.
     pub deviation: f64,
 }
 
@@ -69,8 +73,8 @@ pub enum Values {
 }
 
 impl Resolution {
-    /// A lattice on which one round, in this composed, costs at most about `accuracy` of relative error in
-    /// the composed ε. The first of `profiles` is the one that varies most.
+    /// A lattice whose discretization error is at most about `accuracy` of the composed ε, relatively. The
+    /// first of `profiles` has the largest variance.
     pub fn for_accuracy(
         profiles: &[Profile],
         side: Side,
@@ -87,17 +91,18 @@ impl Resolution {
             profile.ln_delta(loss, 1e-3, Wanted::Upper).upper <= ln_tail
         })
         .holds;
-        // Rare large losses: a lattice that does not resolve the small ones loses them from below, and to
-        // evaluate a law of many atoms there takes long.
+        // Rare large losses: a coarse lattice would drop the small losses from a lower bound, and evaluating
+        // a law of many atoms at these losses takes long.
         let rare = profile.is_expensive() && tail > RARE * profile.loss_deviation();
         let (most, accuracy) = match rare {
             true => (BOUND_POINTS, accuracy.max(RARE_ACCURACY)),
             false => (POINTS, accuracy),
         };
         let points = most * (3.2e-5 / accuracy).sqrt().max(1.0);
-        // At least some hundred points up to the largest loss: with few users the deviation says little.
+        // At least 512 points up to the largest loss: with few users the standard deviation says little about
+        // the distribution.
         let step = step.max(tail / points).min(limit / 512.0);
-        // Beside rounds with far larger losses there is nothing to gain from a lattice finer than theirs.
+        // Where other rounds have far larger losses, a lattice finer than theirs gains nothing.
         let step = step.max(0.1 * composed.deviation * (12.0 * accuracy).sqrt());
         let exponent = step.max(1e-250).log2().floor() as i32;
         if step < FINEST_COUNTED || !profiles.iter().all(|profile| countable(profile, ln_tail)) {
@@ -107,9 +112,9 @@ impl Resolution {
                 values: Values::Evaluated(accuracy),
             };
         }
-        // Where outcomes go straight into cells, the lattice may be as fine as composition can handle. A fine
-        // lattice is expensive there in few rounds, or where losses are few or nearly a lattice themselves:
-        // then the transform does not decay and has to be known at every node.
+        // Where outcomes are counted, a fine lattice costs nothing to build, and only composition limits it.
+        // Composition is expensive with few rounds, and where the losses have few values or nearly lie on a
+        // lattice: then the transform does not decay and must be evaluated at every node.
         let decays = composed.rounds >= MANY_ROUNDS && profile.is_smooth();
         let halvings = if side == Side::Upper && is_direct(profiles) && decays {
             (MOST_COUNTED * 2f64.powi(exponent) / tail)

@@ -24,15 +24,16 @@ use shuffledp_numerics::rounding::ln_up;
 use shuffledp_numerics::special::{erfc, exp, expm1, ln};
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2, PI, SQRT_2};
 
-/// No bound with a smaller variance: the closed form is of no use there.
+/// Least variance of the count for which the closed form is evaluated; with less it is of no use.
 const LEAST_VARIANCE: f64 = 25.0;
-/// w₁ is so many standard deviations of the frequency: e^{−9²/2} is below 3e-18.
+/// w₁ in standard deviations of the frequency: e^{−9²/2} is below 3e-18.
 const REACH: f64 = 9.0;
 /// (y − w)/w³ ≤ this for w ≤ 1: π/3 − 1 = 0.04720 at w = 1, where it is largest.
 const ARC: f64 = 0.0472;
 /// (dy/dw − 1)/w² ≤ this for w ≤ 1: 2/√3 − 1 = 0.15470 at w = 1, where it is largest.
 const STRETCH: f64 = 0.1548;
-/// Relative error of a quantity of this file: fewer than a hundred operations without cancellation.
+/// A bound on the relative error of every quantity of this file, each of which takes fewer than a hundred
+/// operations without cancellation.
 const ROUNDED: f64 = 1e-12;
 
 /// Enclosed K₂ and K₄.
@@ -43,9 +44,9 @@ struct Kernels {
     fourth: (f64, f64),
 }
 
-/// Up to here K₂ is at least 0.15: subtracting loses less than a digit.
+/// Up to this z, K₂ is at least 0.15, and the subtraction in it loses less than a digit.
 const SUBTRACTED: f64 = 2.0;
-/// Terms of the continued fraction; from z = 2 on neighboring convergents of so many differ by 1e-17.
+/// Terms of the continued fraction. From z = 2 on, neighboring convergents of this order differ by 1e-17.
 const CONVERGENT: u32 = 60;
 
 impl Kernels {
@@ -113,7 +114,7 @@ pub(super) fn ln_bound(tilt: &Tilt, others: u64, bucket: Bucket) -> f64 {
         (least * skew_q, up_q + up_p)
     };
 
-    // What is added to (α + β x) w² in the numerator, by powers of w.
+    // Terms beside (α + β x) w² in the numerator, by powers of w.
     let arc = 1.0 + ARC * edge * edge;
     let bend = most_phase / 6.0;
     let fourth = alpha * STRETCH + beta * (ARC + arc.powi(3) / 6.0);
@@ -128,7 +129,7 @@ pub(super) fn ln_bound(tilt: &Tilt, others: u64, bucket: Bucket) -> f64 {
     let added = per_square
         * (fourth * kernels.fourth.1
             + per_square * (sixth * k6 + per_square * (eighth * k8 + per_square * tenth * k10)));
-    // Of the phase's first power what is certain to be subtracted, or what may be added.
+    // The part of the phase's first power that is certainly subtracted, or that may be added.
     let of_phase = if least_phase > 0.0 {
         let kernels = Kernels::at(rho * widest);
         let [_, k8, _] = higher(rho * widest);

@@ -36,16 +36,17 @@ use shuffledp_numerics::stirling::deviance;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Buckets are halved until the largest bound is within this of the largest at a single k, in ln δ: a few
-/// parts in 1e5 of ε in the tail.
+/// Buckets are halved until the largest bound is within this of the largest at a single k, in ln δ. In the
+/// tail that is a few parts in 1e5 of ε.
 const TOLERANCE: f64 = 5e-4;
-/// … or so many bounds were computed: at most about a millisecond.
+/// … or until this many bounds were computed, which takes at most about a millisecond.
 const MOST_BOUNDS: usize = 240;
-/// Below this variance of the count a bucket is summed: about 20 µs. Above, the closed form is within 1e-3.
+/// Below this variance of the count a bucket is summed, in about 20 µs. Above it the closed form is within
+/// 1e-3 of the sum, in ln δ.
 const SUMMED_VARIANCE: f64 = 2500.0;
 
-/// Where fewer users than this are expected to lie, δ is that of one report seen alone, to this part of
-/// itself, by any bound.
+/// Where the expected number of users whose bit is flipped is below this, δ is that of one report seen alone
+/// up to this fraction of itself, and no bound is better.
 const LEAST_FLIPS: f64 = 1e-3;
 
 /// The profile of a round of bits.
@@ -58,7 +59,7 @@ pub(crate) struct BinaryCount {
 
 impl BinaryCount {
     /// `None` where not everybody takes part, where reports depend on earlier ones of the round, and where
-    /// hardly anybody lies, so that nothing is to be gained.
+    /// hardly any bit is flipped, so that nothing can be gained.
     pub(crate) fn new(epsilon0: LocalEpsilon, round: &Round) -> Option<Self> {
         let everyone = round.participation() == Participation::Everyone;
         let flips = round.honest() as f64 * exp(-epsilon0.value());
@@ -74,7 +75,7 @@ impl BinaryCount {
     }
 }
 
-/// What does not depend on k at one ε.
+/// Quantities at one ε that do not depend on k.
 ///
 /// At the largest t the ratio P(S = t − 1)/P(S = t) passes r = C/A. Tilted by r, the two kinds of users have
 /// their success probabilities at logits ε₀ + s and s − ε₀, s = ln r, and the largest t is one above the mode
@@ -91,7 +92,7 @@ struct Tilt {
     excess: f64,
     /// ln r.
     s: f64,
-    /// Of the two kinds of users: those at q, those at p.
+    /// The two kinds of users: those at q and those at p.
     kinds: [Kind; 2],
 }
 
@@ -178,8 +179,8 @@ impl PartialEq for Bounded {
 impl Eq for Bounded {}
 
 impl BinaryCount {
-    /// At or above ln of the largest F(k, t) with k in the bucket. What is known to be below `enough` needs
-    /// not be known better.
+    /// At or above ln of the largest F(k, t) with k in the bucket. A bound that is already below `enough` is
+    /// not improved.
     fn bound(&self, tilt: &Tilt, bucket: Bucket, enough: f64) -> f64 {
         let of_integral = integral::ln_bound(tilt, self.others, bucket);
         let left = (bucket.first as f64) * tilt.kinds[0].variance
@@ -239,7 +240,7 @@ impl UpperProfile for BinaryCount {
         }
         let tilt = Tilt::new(self.epsilon0, epsilon);
         let largest = self.ln_largest(&tilt);
-        // Not a number where an intermediate one overflowed: then nothing is known.
+        // NaN where an intermediate result overflowed: then the bound is the trivial one.
         if largest.is_nan() {
             0.0
         } else {

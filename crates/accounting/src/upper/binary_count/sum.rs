@@ -8,22 +8,23 @@
 //!   = A r^{−d} Σᵢ u(i) ( v(d + i) − (r − 1) w(d + i) ),            w(j) = Σ_{l ≥ 1} r^{−l} v(j + l),
 //! ```
 //!
-//! u(i) = P(i) r^{−i}, v(j) = P(j) r^j. What is left out of w raises F, what is left out of u and v is added
-//! back. d is within 1 of the tilted mean (Darroch 1964): the largest of five values is taken.
+//! u(i) = P(i) r^{−i}, v(j) = P(j) r^j. Terms that are left out of w raise F. A bound on those that are left
+//! out of u and v is added back. d is within 1 of the tilted mean (Darroch 1964): the largest of five values
+//! is taken.
 
 use super::{Kind, Tilt};
 use shuffledp_numerics::binomial::Binomial;
 use shuffledp_numerics::rounding::ln_up;
 use shuffledp_numerics::special::{exp, ln};
 
-/// Terms below this part of the largest are left out.
+/// Terms below this fraction of the largest are left out …
 const NEGLIGIBLE: f64 = 1e-22;
-/// … and add up to less than this in one sum: at most some 3,000 terms on either side.
+/// … and add up to less than this in one sum, as there are at most about 3,000 terms on either side.
 const LEFT_OUT: f64 = 1e-18;
-/// Relative error of the sums: each of at most some 3,000 steps of a recurrence is off by up to five units in
-/// the last place (1.1e-15).
+/// Relative error of the sums: each of at most about 3,000 steps of a recurrence has an error of up to five
+/// units in the last place (1.1e-15).
 const SUM_ERROR: f64 = 1e-11;
-/// Error of the logarithm of a binomial probability (1e-13, measured), of which a part grows with itself.
+/// Error of the logarithm of a binomial probability, absolute and relative to its size; measured to be 1e-13.
 const LN_ERROR: f64 = 1e-12;
 
 /// The scaled probabilities of one kind of users, relative to the one at `peak`.
@@ -104,7 +105,7 @@ pub(super) fn ln_bound(tilt: &Tilt, high: u64, low: u64) -> f64 {
             }
         }
         let value = here * (1.0 + SUM_ERROR) - tilt.excess * beyond * (1.0 - SUM_ERROR);
-        // What was left out of u and v, each tail below a geometric series.
+        // Terms that were left out of u and v: each tail is below a geometric series.
         let value = value + LEFT_OUT;
         if value > 0.0 {
             let scaled = ln(value) - tilt.s * (d - start);
