@@ -1,4 +1,4 @@
-//! The price of a plan: every theorem that applies, asked for its best number.
+//! Answers about a plan: the best bound of every theorem that applies.
 //!
 //! [`crate::laws`] has the laws of each round; [`crate::one_round`] answers one round by its profile,
 //! [`crate::many_rounds`] several by composing privacy loss distributions; [`crate::upper`] has the theorems
@@ -17,8 +17,8 @@ use crate::relation::Relation;
 use crate::upper::alone::gaussian_alone;
 use std::sync::Arc;
 
-/// Relative accuracy in ε that the lattice of losses aims at, unless told otherwise: below the sixth digit
-/// printed.
+/// Default relative accuracy in ε of the lattice of losses. The number of lattice points is proportional to
+/// the inverse of its square root.
 const ACCURACY: f64 = 3.2e-5;
 
 /// Answers about a plan.
@@ -73,7 +73,8 @@ impl Account {
         Ok(self)
     }
 
-    /// Which two datasets are compared. Where nothing was run, everything is protected against any change.
+    /// Which two datasets are compared. Without any round it is [`Relation::Replace`], which then holds
+    /// trivially.
     pub fn relation(&self) -> Relation {
         let first = self.rounds.first();
         first.map_or(Relation::Replace, |(round, _)| round.round.relation())
@@ -137,7 +138,7 @@ impl Account {
         first.map_or("", |(round, _)| round.dominating_name)
     }
 
-    /// For questions that have no answer where a loss may be infinite.
+    /// An error for questions that have no answer where a loss may be infinite.
     fn refuse_infinite_losses(&self) -> Result<(), Error> {
         match self.rounds.iter().find(|(round, _)| round.has_no_law()) {
             Some((round, _)) => Err(Error::NotPriced {

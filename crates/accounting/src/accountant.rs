@@ -1,5 +1,5 @@
-//! An accountant for programs: rounds are composed as they happen, and the price so far can be asked at any
-//! time.
+//! An accountant for programs: rounds are composed as they happen, and the ε and δ spent so far can be asked
+//! for at any time.
 
 use crate::account::Account;
 use crate::bound::{Answer, Delta, Epsilon};
@@ -65,8 +65,9 @@ impl Accountant {
         })
     }
 
-    /// Records `times` rounds. A round of more people than the population has is refused; of fewer (some have
-    /// left) is not. So is a round whose guarantee is about another change than the rounds before it.
+    /// Records `times` rounds. A round of more users than the population has is refused; one of fewer users
+    /// is not, as some may have left. A round with another neighboring relation than the rounds before it is
+    /// refused.
     pub fn compose(&mut self, round: &Round, times: u64) -> Result<(), Error> {
         let (priced, at) = self.priced(round, times)?;
         match at {
@@ -123,7 +124,7 @@ impl Accountant {
         Ok(spent.upper().get() > delta)
     }
 
-    /// The laws of a round, those at hand if it has been composed before, and its place among the rounds.
+    /// The laws of a round, reused if it has been composed before, and its index among the rounds.
     fn priced(&self, round: &Round, times: u64) -> Result<(Arc<Priced>, Option<usize>), Error> {
         // Checks the number of rounds in all.
         Plan::check_total(self.rounds(), times)?;

@@ -9,11 +9,11 @@
 //! δ(ε) = Hₐ = (1/n) E( X₁ + … + Xₙ )₊,      X = (U₀ − a U₁)/W (y).
 //! ```
 //!
-//! Exact if all others have law W. If their laws only lie *above* a sub-probability W (a blanket), it is an
-//! upper bound, with X = 0 on the missing mass: reveal who drew from the rest and what they drew. A finite
-//! law of X is a list of atoms (π, P, Q), Σπ = ΣπP = ΣπQ = 1, with X = P − aQ; the missing mass is the
-//! *left-over* atom P = Q = 0. Left-over and shared components (P = Q > 0) must stay apart: merging them
-//! gives numbers below the truth.
+//! This is exact if all others have law W. If their laws only lie *above* a sub-probability W (a blanket), it
+//! is an upper bound, with X = 0 on the missing mass: the proof reveals which users drew from the rest, and
+//! their reports. A finite law of X is a list of atoms (π, P, Q), Σπ = ΣπP = ΣπQ = 1, with X = P − aQ; the
+//! missing mass is the *left-over* atom P = Q = 0. Left-over and shared components (P = Q > 0) must not be
+//! merged: that would give numbers below the truth.
 //!
 //! # The atoms
 //!
@@ -50,7 +50,7 @@ pub struct Atom {
     q: f64,
     /// P − Q, computed without cancellation where that is possible.
     difference: f64,
-    /// A number of which the error of `difference` is at most a few units in the last place.
+    /// The error of `difference` is at most a few units in the last place of this number.
     subtracted: f64,
 }
 
@@ -66,7 +66,7 @@ impl Atom {
         }
     }
 
-    /// P and Q, and whatever their floating-point difference is.
+    /// P and Q, with their floating-point difference.
     fn plain(weight: f64, p: f64, q: f64) -> Self {
         let subtracted = if p == q { 0.0 } else { p + q };
         Self {
@@ -94,7 +94,7 @@ impl Atom {
         }
     }
 
-    /// Adds to a list: to the weight of the atom with these ratios, if there is one.
+    /// Adds the atom to a list. If the list has an atom with these ratios, only its weight grows.
     pub(crate) fn join(self, atoms: &mut Vec<Self>) {
         match atoms.iter_mut().find(|a| a.p == self.p && a.q == self.q) {
             Some(same) => same.weight += self.weight,
@@ -102,7 +102,7 @@ impl Atom {
         }
     }
 
-    /// The same in a share of all reports.
+    /// The same atom with its weight multiplied by `share`.
     pub(crate) fn scaled(self, share: f64) -> Self {
         Self {
             weight: self.weight * share,
@@ -134,7 +134,7 @@ impl Atom {
         self.q
     }
 
-    /// P − Q, known better than by subtracting.
+    /// P − Q, more accurate than a subtraction.
     pub(crate) fn difference(&self) -> f64 {
         self.difference
     }

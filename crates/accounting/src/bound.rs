@@ -1,4 +1,5 @@
-//! Numbers that say what they promise: [`Epsilon`], [`Delta`], and a [`Bound`] around each.
+//! Privacy parameters [`Epsilon`] and [`Delta`], and a [`Bound`] on each: the number with its side, standing
+//! and method.
 
 use crate::digits::rounded;
 use crate::error::{Error, Parameter, within};
@@ -79,7 +80,7 @@ pub enum Side {
     Lower,
 }
 
-/// How sure a number is.
+/// How a number is established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -118,7 +119,7 @@ impl fmt::Display for Standing {
     }
 }
 
-/// A number with its side, its standing and the way it was found. Only the accountant makes one.
+/// A number with its side, its standing and its method. Only the accountant makes one.
 ///
 /// Printed, it has six digits, rounded to the safe side: up for an upper bound, down for a lower one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -176,7 +177,7 @@ impl<T: Copy> Bound<T> {
         self.side
     }
 
-    /// How sure it is.
+    /// How it is established.
     pub fn standing(&self) -> Standing {
         self.standing
     }
@@ -233,14 +234,15 @@ impl TryFrom<f64> for Delta {
     }
 }
 
-/// A number is an `f64` already; so that `account.epsilon(1e-8)` and `account.epsilon(delta)` both work.
+/// Lets `account.epsilon(1e-8)` and `account.epsilon(delta)` both work: the conversion of a [`Delta`] into
+/// itself cannot fail.
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}
     }
 }
 
-/// The two bounds that enclose the truth, and the change that they are about.
+/// The two bounds that enclose the truth, and their neighboring relation.
 ///
 /// ```
 /// use shuffledp_accounting::{Mechanism, Round, account};
@@ -311,7 +313,7 @@ impl<T: Copy + Into<f64>> fmt::Display for Answer<T> {
     }
 }
 
-/// The discretization behind an answer, and what it may have cost.
+/// The discretization behind an answer, and its errors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[non_exhaustive]

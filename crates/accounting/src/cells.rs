@@ -1,15 +1,15 @@
-//! Cells: a law of likelihood ratios with a density, cut into atoms that are above it, or below it, in convex
+//! Discretization of a likelihood ratio with a density into atoms that are above it, or below it, in convex
 //! order.
 //!
-//! One coordinate z, a density ω(z) of the reports that all users might send, and one likelihood ratio that
-//! varies, e^s with s = slope·(z − origin); the other is constant. δ is the expectation of a convex function
-//! of the ratios ([`crate::atoms`]), so that
+//! A report has one coordinate z. ω(z) is its density under the law that the ratios are taken against. One
+//! likelihood ratio varies, e^s with s = slope·(z − origin); the other one is constant. δ is the expectation
+//! of a convex function of the ratios ([`crate::atoms`]), so that
 //!
 //! * moving the mass of a cell to the two ends of the cell, mass and mean kept, gives an upper bound
 //!   ([`Ray::above`]);
 //! * moving it to its mean gives a lower bound ([`Ray::below`]): every user rounds the report to its cell.
 //!
-//! Both are off by a part of order width² of the variance, for any n.
+//! The relative error of both is of order width² of the variance, for any n.
 //!
 //! # Rounding
 //!
@@ -27,9 +27,9 @@ pub(crate) enum Fineness {
     Finest,
     /// For one round alone: about 2e-7.
     Fine,
-    /// For many: about 2e-5.
+    /// For several rounds: about 2e-5.
     Coarse,
-    /// For bounds that are not tighter than that anyway: about 3e-4.
+    /// For bounds whose other errors are larger: about 3e-4.
     Rough,
 }
 
@@ -64,10 +64,10 @@ impl Fineness {
     }
 }
 
-/// With fewer users the law of a round is put on a lattice, and the number of cells hardly matters to the
-/// cost.
+/// With fewer users the sum of contributions is evaluated on a lattice, whose cost hardly depends on the
+/// number of cells.
 pub(crate) const FEW_USERS: u64 = 300;
-/// A cell narrower than this part of a standard deviation joins its neighbor.
+/// A cell narrower than this, in standard deviations (or decay lengths), is merged with its neighbor.
 const NARROWEST: f64 = 1e-6;
 
 /// The eight-point Gauss–Legendre rule on [−1, 1]: positive nodes, and weights.
@@ -108,7 +108,7 @@ pub(crate) struct Point {
     pub(crate) ratio: f64,
     /// e^s − 1.
     pub(crate) growth: f64,
-    /// A number of which the error of `growth` is a few units in the last place.
+    /// The error of `growth` is a few units in the last place of this number.
     pub(crate) size: f64,
 }
 
@@ -146,10 +146,10 @@ pub(crate) struct Ray<D> {
     /// s = slope (z − origin).
     pub(crate) slope: f64,
     pub(crate) origin: f64,
-    /// From here to there.
+    /// The two ends of the line.
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// Where |z| is larger the density is negligible, and cells are wide.
+    /// Where |z| is larger, the density is negligible and cells are wide.
     pub(crate) core: f64,
 }
 

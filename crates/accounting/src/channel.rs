@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// The smallest probability other than zero: products of a few of them must stay in the range of doubles.
+/// The smallest probability allowed, other than zero: products of three of them stay in the range of doubles.
 const SMALLEST: f64 = 1e-100;
 
 /// A channel with at least two inputs and two outputs, finite ε₀, rows that sum to one.

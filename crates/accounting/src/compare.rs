@@ -1,12 +1,12 @@
-//! Every published bound that has something to say about a round, beside ours.
+//! Every published bound that applies to a round, next to this library's.
 //!
-//! One-round guarantees (ε, δ) are composed over T rounds by [`kairouz_2015`], the best that (ε, δ) alone
-//! allows, half of δ going to the rounds; Rényi curves are added and converted. With m of n sampled,
-//! guarantees for the m are amplified by [`balle_2018`]. A lower bound on a Rényi divergence bounds no ε from
-//! below, so those are not here: ask for divergences.
+//! One-round guarantees (ε, δ) are composed over T rounds by [`kairouz_2015`], the best composition that
+//! knows only (ε, δ), with half of δ spent on the rounds. Rényi curves are added and converted. With m of n
+//! sampled, guarantees for the m are amplified by [`balle_2018`]. A lower bound on a Rényi divergence is no
+//! lower bound on ε; [`crate::curves`] has those.
 //!
-//! For [`compare`] each bound is computed on a thread of its own and waited for no longer than a limit; one
-//! that fails or takes longer is a row that says so, and the other rows are there all the same.
+//! [`compare`] computes each bound on a thread of its own and waits for it at most `LIMIT`. The row of a
+//! bound that fails or takes longer says so, and the other rows are not affected.
 
 use crate::account::{Account, account, answerable};
 use crate::atoms::Atoms;
@@ -33,25 +33,25 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How long [`compare`] waits for one bound: nearly all take milliseconds, and nobody waits longer for a
-/// table.
+/// How long [`compare`] waits for one bound. Nearly all take milliseconds; half a minute is about as long as
+/// a person waits for a table.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What one bound says.
+/// The result of one bound.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// Which bound: its module, and what of it.
+    /// The name of the bound: its source, and the theorem or variant.
     pub name: String,
     /// Upper or lower.
     pub side: Side,
-    /// How sure.
+    /// How it is established.
     pub standing: Standing,
     /// ε, or the condition that is not met.
     pub epsilon: Result<f64, Unmet>,
     /// The Rényi order that gave it.
     pub order: Option<f64>,
-    /// What a reader should know.
+    /// A remark for readers.
     pub note: Option<String>,
     /// Seconds it took.
     pub seconds: f64,
@@ -60,7 +60,7 @@ pub struct Comparison {
     /// The mechanism that it is about, where that is another one than the round's: it is no bound on the
     /// round.
     pub other_mechanism: Option<&'static str>,
-    /// Whether it is one end of this library's own bracket.
+    /// Whether it is the upper or the lower bound of this library.
     pub is_ours: bool,
 }
 
@@ -153,7 +153,7 @@ impl Row {
         }
     }
 
-    /// A bound about a mechanism of its own, shown for scale.
+    /// A bound on another mechanism, shown for comparison.
     fn about(self, mechanism: &'static str) -> Self {
         Self {
             other_mechanism: Some(mechanism),
@@ -183,8 +183,8 @@ impl Row {
     }
 }
 
-/// What a computation gives, if it ends within the limit, and the seconds it took. One that does not is left
-/// to end by itself: it holds nothing that others wait for.
+/// The result of a computation, if it ends within the limit, and the seconds it took. A computation that
+/// takes longer goes on in the background, and its result is dropped.
 fn timed<T: Send + 'static>(
     limit: Option<Duration>,
     compute: impl FnOnce() -> T + Send + 'static,
@@ -196,7 +196,7 @@ fn timed<T: Send + 'static>(
     };
     let (sender, receiver) = mpsc::channel();
     let thread = std::thread::Builder::new().spawn(move || {
-        // Nobody waits any longer: the result is not needed.
+        // An error means that the receiver has stopped waiting: the result is not needed.
         let _ = sender.send(compute());
     });
     let result = match thread {
@@ -219,7 +219,7 @@ fn unmet(error: Error) -> Unmet {
     Unmet(format!("another question: {error}"))
 }
 
-/// The certified bracket.
+/// The certified upper and lower bound of this library.
 fn ours(plan: Plan, delta: Delta, limit: Option<Duration>) -> Vec<Comparison> {
     let entry = |name: String, side: Side, seconds: f64| Comparison {
         name,
@@ -283,7 +283,7 @@ impl Question {
         }
     }
 
-    /// The condition of theorems that do not cover reports which depend on earlier ones of the round.
+    /// The condition of theorems that do not cover reports which depend on earlier reports of the round.
     fn not_adaptive(&self) -> impl Fn() -> Result<(), Unmet> + Copy + Send + use<> {
         let adaptive = self.round.is_adaptive_within_round();
         move || {
@@ -511,7 +511,7 @@ impl Question {
             .collect()
     }
 
-    /// One round as tight as we can, composed by theorems that do not look inside.
+    /// The certified ε of one round, composed by theorems that know only (ε, δ).
     fn baselines(&self) -> Vec<Row> {
         if self.rounds == 1 {
             return Vec::new();
@@ -673,8 +673,8 @@ impl Question {
     }
 }
 
-/// Sorted, the tightest marked, contradictions said. Numbers of other mechanisms come last and do not
-/// compete.
+/// Sorts the rows, marks the tightest bound of each side, and notes contradictions. Bounds on other
+/// mechanisms come last and are not compared.
 fn finished(mut entries: Vec<Comparison>) -> Vec<Comparison> {
     let value = |entry: &Comparison| entry.epsilon.as_ref().copied().unwrap_or(f64::INFINITY);
     let rival = |entry: &Comparison| {

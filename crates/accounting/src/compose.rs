@@ -1,4 +1,4 @@
-//! Composition: many adaptive rounds, as a sum of independent privacy losses.
+//! Composition of many adaptive rounds as a sum of independent privacy losses.
 //!
 //! If each round's pair of output laws is dominated by a fixed pair, whatever happened before, then T
 //! adaptive rounds are dominated by the product of those pairs (Zhu, Dong, Wang 2022, Theorem 10), whose
@@ -29,9 +29,9 @@ use shuffledp_numerics::rounding::{exp_down, exp_up, ln_down, ln_up, widen_up};
 use shuffledp_numerics::search::falling_crossing;
 use shuffledp_numerics::special::{exp, expm1, ln};
 
-/// Width of the enclosure of ln δ that the integral is asked for: far below the error of the lattice.
+/// Width of the enclosure of ln δ that the integral is asked for, far below the error of the lattice.
 pub(crate) const TARGET: f64 = 1e-7;
-/// Relative distance at which the search for ε stops: far below the error of the lattice, too.
+/// Relative distance in ε at which the search for ε stops, far below the error of the lattice.
 pub(crate) const TOLERANCE: f64 = 1e-8;
 
 /// A number of rounds, all described on the same side of the truth.
@@ -71,7 +71,8 @@ impl Composition {
             .fold(0.0, |sum, next| widen_up(sum + next))
     }
 
-    /// An upper bound on the probability that a loss exceeds what the laws of the rounds allow.
+    /// An upper bound on the probability of the reports that the laws of the rounds leave out, whose loss is
+    /// not bounded.
     fn lost(&self) -> f64 {
         self.parts
             .iter()
@@ -89,8 +90,8 @@ impl Composition {
             * (1.0 + 4.0 * f64::EPSILON * self.parts.len() as f64)
     }
 
-    /// From here on δ is what infinite losses leave of it: the largest loss where there is one, else the end
-    /// of the lattices.
+    /// From this ε on δ is the probability of an infinite loss alone: the largest loss where there is one,
+    /// else the end of the lattices.
     fn reach(&self) -> f64 {
         let limit = self.loss_limit();
         if limit.is_finite() {
@@ -293,7 +294,8 @@ impl Composition {
 }
 
 /// ln of a tail of a single round that changes δ after `rounds` rounds by a negligible part (e^−9.3 ≈ 1e-4).
-/// Rounded down to a multiple of 23, so that nearby δ share one distribution.
+/// Rounded down to a multiple of 23 (a factor of 1e10), so that nearby δ share one distribution, and at least
+/// −735, which no answer goes below.
 pub(crate) fn ln_tail(ln_delta: f64, rounds: f64) -> f64 {
     const COARSE: f64 = 23.0;
     let wanted = ln_delta - ln(rounds) - 9.3;

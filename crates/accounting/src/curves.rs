@@ -1,8 +1,8 @@
-//! Every published Rényi curve that has something to say about a round, with its side and standing.
-//! [`crate::compare`] converts the upper ones to ε; a picture over orders draws them all.
+//! Every published Rényi curve that applies to a round, with its side and standing. [`crate::compare`]
+//! converts the upper ones to ε; a picture over orders draws them all.
 //!
-//! Curves that need a δ to be written down (shuffled-check-in's Approaches) are not here: they are no Rényi
-//! bounds to begin with.
+//! Curves that depend on a δ (the Approaches of shuffled-check-in) are not here: they are no bounds on a
+//! Rényi divergence.
 
 use crate::bound::{Side, Standing};
 use crate::bounds::shuffle_gaussian::{self, Crowd};
@@ -21,13 +21,13 @@ pub(crate) const SECURE_SUM: &str = "secure aggregation: only the noisy sum is s
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Curve {
-    /// Its source, and what of it.
+    /// Its source, and the theorem.
     pub name: &'static str,
     /// Upper or lower.
     pub side: Side,
-    /// How sure.
+    /// How it is established.
     pub standing: Standing,
-    /// What a reader should know.
+    /// A remark for readers.
     pub note: Option<&'static str>,
     /// The curve, or the condition that is not met.
     pub curve: Result<RdpCurve, Unmet>,
@@ -243,7 +243,7 @@ fn theorem_4(users: u64, range: Rate, sigma: f64) -> Curve {
     Curve::upper("shuffled-check-in Theorem 4", Standing::Proved, None, curve)
 }
 
-/// Published check-in has one rate.
+/// The published theorems about check-in assume one rate for everybody.
 pub(crate) fn one_rate(range: Rate) -> Result<(), Unmet> {
     require(range.lowest() == range.highest(), || {
         "everybody to take part with the same probability".into()

@@ -1,8 +1,8 @@
-//! Numbers as people read them: digits that round to the safe side, short decimals, grouped thousands.
+//! Printed numbers: digits rounded to the safe side, short decimals, grouped thousands.
 
 use crate::bound::Side;
 
-/// Significant digits where nobody asks for more.
+/// Significant digits by default.
 const DIGITS: usize = 6;
 
 /// Six significant digits, rounded up for an upper bound and down for a lower one; `value` is not negative.

@@ -1,10 +1,10 @@
-//! Everything that can be wrong with a question, as data; each prints as a sentence to a person.
+//! Everything that can be wrong with a question. Each error is data, and prints as a sentence.
 
 use crate::digits::plain;
 use crate::relation::Relation;
 use std::fmt;
 
-/// A quantity that somebody can get wrong.
+/// A parameter that an error can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Parameter {
@@ -18,7 +18,7 @@ pub enum Parameter {
     Delta0,
     /// The standard deviation of Gaussian noise.
     Sigma,
-    /// Where the values are that noise is added to.
+    /// The set of values that noise is added to.
     Domain,
     /// The number of users n.
     Users,
@@ -26,9 +26,9 @@ pub enum Parameter {
     Sample,
     /// The probability of taking part.
     CheckIn,
-    /// The part of the users who collude.
+    /// The fraction of users who collude.
     Colluding,
-    /// The part of the reports that are lost.
+    /// The fraction of reports that are lost.
     Dropout,
     /// The number of categories of randomized response.
     Categories,
@@ -48,7 +48,7 @@ pub enum Parameter {
     Ratio,
     /// The bound β on the total variation distance, in a ratio summary.
     Variation,
-    /// The bound q on how little of the target's law the others cover, in a ratio summary.
+    /// The bound q on the ratio of user 1's law to the law of every other user, in a ratio summary.
     Cover,
     /// The rows of a matrix.
     Rows,
@@ -107,7 +107,7 @@ impl Parameter {
         }
     }
 
-    /// What it is, in a few words.
+    /// Its meaning in a few words.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Epsilon0 => "the local guarantee",

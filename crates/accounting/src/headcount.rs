@@ -1,4 +1,4 @@
-//! How many honest users take part in a round, in buckets of counts that are treated alike.
+//! The number of honest users who take part in a round, in buckets of counts.
 //!
 //! | who takes part | number K of participants | user 1 is one of them, given K = k |
 //! |---|---|---|
@@ -8,40 +8,42 @@
 //! | check-in at rate g | Bin(n, g) | k/n |
 //! | check-in at rates in [l, h] | 1 + Bin(n − 1, l) or more, user 1's coin seen | 1, with probability h |
 //!
-//! K does not depend on anybody's value, and given K every set of k users is equally likely; a mixture over K
-//! that is seen has the mixed profile. Colluders know their own part and are no users here. With rates of
-//! their own, all coins are taken as seen: then user 1 hides among those who take part, if at all.
+//! K does not depend on anybody's value, and given K every set of k users is equally likely. The analyzer
+//! sees K, so that the profile of the mixture over K is the mixture of the profiles. Colluding users know
+//! whether they took part and are not counted. Where users have rates of their own, all coins are taken as
+//! seen: then user 1 hides among the participants, if it takes part.
 //!
-//! Standing: certified. Probabilities are enclosed; what is not bounded by its own bucket is in a wider one.
+//! Standing: certified. All probabilities are enclosed, and every count is in some bucket.
 
 use crate::participation::Participation;
 use crate::round::Round;
 use shuffledp_numerics::binomial::Binomial;
 
-/// Buckets to a standard deviation of the count near its mean: ε is known to some 1e-4 of itself …
+/// Buckets per standard deviation of the count near its mean, which cost about 1e-4 of ε …
 const FINE: f64 = 24.0;
-/// … up to this many standard deviations away; from there on they are six times as wide …
+/// … up to this many standard deviations from the mean. Beyond, buckets are six times as wide …
 const CORE: f64 = 4.0;
-/// … and from here on, where a count is with probability 1e-32 at most, …
+/// … up to this many standard deviations, beyond which a count lies with probability 1e-32 at most. There …
 const REACH: f64 = 12.0;
-/// … as wide as this part of the count itself.
+/// … the width of a bucket is the count divided by this.
 const FAR: u64 = 8;
-/// Binomial probabilities and tails are known to 1e-12 of themselves; a difference of two is widened by this
-/// part of the larger one, a product of three by this part of itself.
+/// Binomial probabilities and tails have a relative error of 1e-12. A difference of two is widened by this
+/// fraction of the larger one, a product of three by this fraction of itself.
 const TAIL_ERROR: f64 = 1e-11;
-/// A quotient of two whole numbers is off by one rounding.
+/// A bound on the relative error of a quotient of two whole numbers, which is one rounding.
 const ROUNDING: f64 = 1e-15;
 
-/// Counts that are treated alike.
+/// A range of counts with common bounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     /// The smallest and the largest count.
     pub(crate) counts: (u64, u64),
-    /// The probability that the count is here, and user 1's part in δ is not lost: at least, at most.
+    /// A lower and an upper bound on the probability that the count is in this range.
     pub(crate) probability: (f64, f64),
-    /// The probability that user 1 takes part, given such a count: at least, at most.
+    /// The smallest and the largest probability that user 1 takes part, given a count in this range.
     pub(crate) rate: (f64, f64),
-    /// The rate at which user 1 is hidden among all users: 1 where its coin is seen.
+    /// The smallest and the largest rate of sampling that amplifies privacy: the rate above, or 1 where user
+    /// 1's coin is seen.
     pub(crate) hidden: (f64, f64),
 }
 
@@ -61,7 +63,8 @@ impl Bucket {
     }
 }
 
-/// The buckets for an upper bound: colluders are known, and rates of their own are seen.
+/// The buckets for an upper bound: it is known who colludes, and where users have rates of their own all
+/// coins are seen.
 pub(crate) fn at_most(round: &Round) -> Vec<Bucket> {
     let (users, honest) = (round.users(), round.honest());
     match round.participation() {
@@ -85,8 +88,8 @@ pub(crate) fn at_most(round: &Round) -> Vec<Bucket> {
     }
 }
 
-/// The buckets of rounds that some instance attains: colluders who keep what they know of a sample to
-/// themselves, and everybody at the same end of a range of rates.
+/// The buckets of instances of the round, for lower bounds: colluding users do not reveal who was sampled,
+/// and everybody has the same rate, at one end of the range.
 pub(crate) fn attained(round: &Round) -> Vec<Vec<Bucket>> {
     match round.participation() {
         Participation::Everyone => vec![vec![everybody(round.most_honest())]],
@@ -146,15 +149,15 @@ fn check_in(users: u64, rate: f64) -> Vec<Bucket> {
     .collect()
 }
 
-/// The count of zero, which has no part in a check-in that user 1 is one of.
+/// The count of zero, which [`check_in`] leaves out.
 fn nobody(users: u64, rate: f64) -> Bucket {
     let value = Binomial::new(users, rate).map_or(0.0, |law| law.ln_pmf(0).exp());
     let probability = (value * (1.0 - TAIL_ERROR), value * (1.0 + TAIL_ERROR));
     Bucket::sampled((0, 0), probability, users)
 }
 
-/// The honest ones among m of n: hypergeometric, as C(N, k) C(n−N, m−k)/C(n, m) is
-/// b(k; N, p) b(m−k; n−N, p)/b(m; n, p) for every p.
+/// The number of honest users among m of n, which is hypergeometric, as C(N, k) C(n−N, m−k)/C(n, m) is b(k;
+/// N, p) b(m−k; n−N, p)/b(m; n, p) for every p.
 fn sample_of_honest(users: u64, honest: u64, size: u64) -> Vec<Bucket> {
     let colluding = users - honest;
     let rate = size as f64 / users as f64;
@@ -191,10 +194,11 @@ fn sample_of_honest(users: u64, honest: u64, size: u64) -> Vec<Bucket> {
     .collect()
 }
 
-/// Buckets of at most this many counts are summed one by one.
+/// The probabilities of buckets of at most this many counts are summed one by one. Those of wider buckets are
+/// bounded by the number of counts times the largest probability.
 const EXACTLY: u64 = 2000;
 
-/// All counts in a range, in buckets: fine near the mean, ever wider far from it.
+/// All counts in a range, in buckets that are narrow near the mean and wider far from it.
 fn bucketed(
     (least, most): (u64, u64),
     mean: f64,

@@ -1,19 +1,20 @@
-//! The laws that stand for one round: those that together dominate it, and those that some dataset attains.
+//! The laws of one round: those that together dominate it, and those that some dataset attains.
 //!
 //! Upper: δ of a round is at most the largest over a family of dominating laws: one for most mechanisms, one
 //! for each pair of inputs of a matrix, one for each end of a range of check-in rates. Where theorems of
-//! another form apply ([`crate::upper`]), the smallest of all holds. Lower: explicit adversaries, each valid
-//! alone.
+//! another form apply ([`crate::upper`]), the smallest of all bounds holds. Lower: explicit adversaries, each
+//! valid alone.
 //!
 //! Reports that depend on earlier reports of the same round change nothing where one law is the largest in
 //! convex order over all ordered pairs of user 1's values (Theorem S′, `atoms.proof.md`). Where a mechanism
 //! has several laws, or one that is not the same with the two values exchanged, an adaptive round may mix
-//! them, and the law of any ε₀-LDP randomizer stands for it. Bounds that count reports do not hold then.
+//! them, and the law of any ε₀-LDP randomizer stands for it. Bounds that count the reports of a round do not
+//! hold in that case.
 //!
-//! Colluding users are subtracted from n: they can be handed over to the analyzer, reports and all. With m of
-//! n sampled, the number of honest participants is at most m, and δ grows with it (Jensen: a participant's X
-//! has mean 1 − a, an absent user's is the constant), so the upper bound is m of n_honest; the lower one
-//! forgoes the knowledge of the colluders, and is m of n.
+//! Colluding users are subtracted from n: the analyzer can be given them and their reports. With m of n
+//! sampled, the number of honest participants is at most m, and δ grows with it (Jensen: a participant's X
+//! has mean 1 − a, an absent user's is the constant), so the upper bound is that of m of n_honest users. The
+//! lower bound does not use the knowledge of the colluding users, and is that of m of n.
 
 use crate::atoms::Atoms;
 use crate::bound::Side;
@@ -32,16 +33,16 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub(crate) struct Priced {
     pub(crate) round: Round,
-    /// What bounds δ of the round from above.
+    /// The upper bounds on δ of the round.
     pub(crate) dominating: Dominating,
     /// The name of the laws.
     pub(crate) dominating_name: &'static str,
-    /// δ of some instance of the round is each of these, the most promising first.
+    /// Each of these is δ of some instance of the round; the one with the largest variance first.
     pub(crate) attained: Vec<Attained>,
     built: Mutex<Vec<BuiltPld>>,
 }
 
-/// A privacy loss distribution that was built, and the bounds that it came from, other than laws.
+/// A privacy loss distribution, and the names of the bounds that it was built from.
 #[derive(Clone, Debug)]
 pub(crate) struct BuiltPld {
     want: Want,
@@ -61,9 +62,9 @@ pub(crate) struct Attained {
 /// Which privacy loss distribution of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// The smallest of all bounds from above.
+    /// The smallest of all upper bounds.
     Dominating,
-    /// The laws alone, for questions that an infinite loss leaves without an answer.
+    /// The laws alone, for questions that have no answer where a loss may be infinite.
     Laws,
     Attained(usize, Direction),
 }
@@ -83,7 +84,7 @@ impl Priced {
         })
     }
 
-    /// The same with a law of one's own in place of all bounds.
+    /// The same with the given law in place of all upper bounds.
     pub(crate) fn by_law(round: &Round, atoms: Atoms, name: &'static str) -> Result<Self, Error> {
         Ok(Self {
             round: round.clone(),
@@ -102,27 +103,27 @@ impl Priced {
         self.dominating.laws.is_empty()
     }
 
-    /// Whether the adversaries are instances of this very round.
+    /// Whether the adversaries are instances of this round, so that it has a lower bound.
     pub(crate) fn attains(&self) -> bool {
         self.round.mechanism().has_lower_bound()
     }
 
-    /// The variance of the loss of one round, about.
+    /// An estimate of the variance of the loss of one round.
     pub(crate) fn variance(&self) -> f64 {
         self.loss_deviation().powi(2)
     }
 
-    /// The standard deviation of the loss of one round, about.
+    /// An estimate of the standard deviation of the loss of one round.
     pub(crate) fn loss_deviation(&self) -> f64 {
         self.dominating.loss_deviation()
     }
 
-    /// No loss of a round is larger, but for an event that counts in δ.
+    /// No loss of the round is larger, except on an event whose probability is part of δ.
     pub(crate) fn loss_limit(&self) -> f64 {
         self.dominating.loss_limit()
     }
 
-    /// The privacy loss distribution alone, see [`Priced::built`].
+    /// The privacy loss distribution of [`Priced::built`].
     pub(crate) fn pld(
         &self,
         want: Want,
@@ -135,8 +136,8 @@ impl Priced {
             .map(|built| built.pld))
     }
 
-    /// A distribution of this accuracy and depth, built once. `None` if the loss is always zero, or if a
-    /// lower one cannot be had: leaving a round out lowers the bound.
+    /// A distribution of this accuracy that reaches to this tail, built once and kept. `None` if the loss is
+    /// always zero, or if an optimistic one cannot be built: leaving a round out lowers the bound.
     pub(crate) fn built(
         &self,
         want: Want,
@@ -176,7 +177,7 @@ impl Priced {
         // A panic elsewhere while the lock was held leaves the list as it was: entries are only ever added
         // whole. The lock is not held while building, which uses all cores.
         let built = || self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        // Not merely fine enough: an answer must not depend on what was asked before.
+        // The same resolution, not merely a fine one: an answer must not depend on earlier questions.
         let fits = |built: &&BuiltPld| built.want == want && built.resolution == resolution;
         if let Some(found) = built().iter().find(fits) {
             return Ok(Some(found.clone()));
@@ -212,8 +213,8 @@ impl Priced {
     }
 }
 
-/// Laws that together dominate a round, the one that varies most first, and their name; none where only an
-/// approximate local guarantee is known.
+/// Laws that together dominate a round, the one with the largest variance first, and their name; none where
+/// only an approximate local guarantee is known.
 pub(crate) fn dominating_profiles(
     round: &Round,
     fineness: Fineness,
@@ -223,8 +224,8 @@ pub(crate) fn dominating_profiles(
     for atoms in laws {
         dominating.extend(profiles_with(round, atoms)?);
     }
-    // The most promising first: once one is solved, the others mostly need a single evaluation to be ruled
-    // out.
+    // The one with the largest variance first: it mostly has the largest ε, and one evaluation then rules out
+    // each of the others.
     dominating.sort_by(|a, b| b.loss_deviation().total_cmp(&a.loss_deviation()));
     Ok((dominating, name))
 }
@@ -239,7 +240,7 @@ pub(crate) fn profiles_with(round: &Round, atoms: Atoms) -> Result<Vec<Profile>,
     Ok(laws.map(profile).collect())
 }
 
-/// Explicit adversaries, the most promising first.
+/// Explicit adversaries, the one with the largest variance first.
 pub(crate) fn attained_profiles(round: &Round, fineness: Fineness) -> Result<Vec<Attained>, Error> {
     let mut attained = Vec::new();
     for Adversary { atoms, name, words } in round.mechanism().adversaries(fineness)? {
@@ -270,7 +271,7 @@ pub(crate) fn attained_profiles(round: &Round, fineness: Fineness) -> Result<Vec
     Ok(attained)
 }
 
-/// The laws of one user's contribution that dominate, before anybody stays away, and their name.
+/// The dominating laws of one user's contribution when everybody takes part, and their name.
 fn dominating_atoms(
     round: &Round,
     fineness: Fineness,

@@ -1,8 +1,12 @@
-//! What a shuffled round costs.
+//! Privacy accounting of shuffled rounds: upper and lower bounds on (ε, δ).
 //!
-//! Describe, then price: a [`Round`] says who does what, [`account`] turns it into an [`Account`], and the
-//! account answers with an upper and a lower bound side by side, about the [`Relation`] that the mechanism
-//! has.
+//! A [`Round`] describes the randomizer, the users and who takes part. [`account`] turns it into an
+//! [`Account`], which answers with an upper and a lower bound, under the neighboring [`Relation`] of the
+//! mechanism.
+//!
+//! Words of this crate: a *law* is a probability distribution, mostly that of one user's contribution to the
+//! likelihood ratio; a *profile* is δ as a function of ε (the hockey-stick divergence); the *price* of rounds
+//! is their (ε, δ); the *standing* of a number says how it was established ([`Standing`]).
 //!
 //! ```
 //! use shuffledp_accounting::{Mechanism, Round, account};
@@ -17,10 +21,10 @@
 //!
 //! # Where the number is computed
 //!
-//! `account.rs` has the public functions. `laws.rs` finds the distributions that stand for the round, which
-//! are built in [`atoms`]. `one_round.rs` takes the best of their bounds, and **[`profile`] computes each**:
-//! ε(δ) of one distribution; read it next. Several rounds go through `many_rounds.rs`, which composes privacy
-//! loss distributions ([`pld`], [`compose`]).
+//! `account.rs` has the public functions. `laws.rs` finds the distributions that dominate the round, which
+//! are built in [`atoms`]. `one_round.rs` takes the best of their bounds, and **[`profile`] computes each**
+//! of them, ε(δ) of one distribution: read it next. Several rounds go through `many_rounds.rs`, which
+//! composes privacy loss distributions ([`pld`], [`compose`]).
 
 mod account;
 mod accountant;

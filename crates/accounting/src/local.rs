@@ -10,9 +10,9 @@ use shuffledp_numerics::MAX_COUNT;
 pub struct LocalEpsilon(f64);
 
 impl LocalEpsilon {
-    /// Below this (and above zero) differences of likelihood ratios drown in rounding.
+    /// Below this (and above zero) the rounding error of likelihood ratios exceeds their differences.
     const SMALLEST: f64 = 1e-12;
-    /// Above this a "local guarantee" promises nothing; e^ε₀ must stay far from overflow.
+    /// Above this a local guarantee has no meaning in practice, and powers of e^ε₀ come near overflow.
     const LARGEST: f64 = 100.0;
 
     /// ε₀ = 0, or in [1e-12, 100].
@@ -46,7 +46,7 @@ pub struct Sigma(f64);
 
 impl Sigma {
     pub(crate) fn new(value: f64) -> Result<Self, Error> {
-        // With less noise, likelihood ratios leave the range of doubles, and nobody would call it privacy.
+        // With less noise, likelihood ratios leave the range that atoms allow, [1e-150, 1e150].
         within(
             Parameter::Sigma,
             value,
@@ -62,7 +62,7 @@ impl Sigma {
     }
 }
 
-/// Where the values are that noise is added to.
+/// The set of values that noise is added to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Domain {
@@ -144,7 +144,7 @@ impl Categories {
     }
 }
 
-/// All that Theorem V needs to know of a randomizer (Wang et al. 2024's parameters).
+/// A summary of the likelihood ratios of a randomizer, for Theorem V (the parameters of Wang et al. 2024).
 ///
 /// For every pair of inputs of a user, with laws U₀ and U₁ of the report: U₀/U₁ lies in [1/p, p], their total
 /// variation distance is at most β, and the law of every other user, who may run another randomizer, is at

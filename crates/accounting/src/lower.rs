@@ -39,7 +39,7 @@ pub(crate) enum LowerProfile {
     Pair(Arc<dyn PairProfile>),
 }
 
-/// No ε above this is looked at: e^ε must stay a double.
+/// The largest ε that is searched: e^700 is still a finite double.
 const LARGEST_EPSILON: f64 = 700.0;
 
 impl LowerProfile {
@@ -101,7 +101,7 @@ impl LowerProfile {
         }
     }
 
-    /// See [`Profile::skewness`]; a pair is always worth trying.
+    /// See [`Profile::skewness`]; infinite for a pair, which is then always tried.
     pub(crate) fn skewness(&self) -> f64 {
         self.law().map_or(f64::INFINITY, Profile::skewness)
     }

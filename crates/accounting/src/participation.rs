@@ -10,7 +10,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Below this, probabilities of rare events leave the range of doubles.
+    /// The smallest rate: with a smaller one the probabilities of rare events leave the range of doubles.
     const SMALLEST: f64 = 1e-30;
 
     /// Everybody checks in with the same probability.

@@ -25,11 +25,11 @@ use crate::round::Round;
 use crate::spec::RoundSpec;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The most kinds of rounds in a plan.
+/// The most kinds of rounds in a plan: each has a distribution of its own, which limits time and memory.
 const MOST_KINDS: usize = 1000;
-/// The most rounds in all.
+/// The most rounds in all: beyond any practical use, and exact as a double.
 pub(crate) const MOST_ROUNDS: u64 = 1_000_000_000;
-/// The most kinds of rounds that a sentence lists: more would not be read.
+/// The most kinds of rounds that a sentence lists, so that it stays readable.
 const MOST_SAID: usize = 4;
 
 /// Rounds in any order: the price of a composition does not depend on it.
@@ -38,7 +38,7 @@ pub struct Plan {
     rounds: Vec<(Round, u64)>,
 }
 
-/// Refuses to add up guarantees about two different changes.
+/// An error where two guarantees have different neighboring relations.
 pub(crate) fn check_relation(present: &Round, next: &Round) -> Result<(), Error> {
     let (here, there) = (present.relation(), next.relation());
     if here == there {
@@ -67,8 +67,8 @@ impl Plan {
 
     /// `times` more rounds of this kind.
     ///
-    /// Refused where the round's guarantee is about another change than those before it: numbers about
-    /// replacing a value and about adding a record do not add up.
+    /// An error where the round has another neighboring relation than those before it: an ε for replacing a
+    /// value and one for adding a record must not be added.
     pub fn then(mut self, round: Round, times: u64) -> Result<Self, Error> {
         Self::check_total(self.total(), times)?;
         if let Some((first, _)) = self.rounds.first() {
@@ -88,7 +88,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// Whether `times` more rounds after `before` are not too many, nor none.
+    /// An error where `times` is zero, or where `before` and `times` rounds are too many.
     pub(crate) fn check_total(before: u64, times: u64) -> Result<(), Error> {
         let allowed = (1..=MOST_ROUNDS).contains(&times) && before + times <= MOST_ROUNDS;
         within_count(Parameter::Rounds, times, allowed, "[1, 1e9] in all").map(|_| ())

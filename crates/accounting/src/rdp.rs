@@ -1,4 +1,4 @@
-//! Rényi differential privacy: curves ε(λ), their composition, and the way to (ε, δ) and back.
+//! Rényi differential privacy: curves ε(λ), their composition, and their conversion to (ε, δ).
 //!
 //! ```text
 //! adaptive composition    ε(λ) = ε₁(λ) + ε₂(λ)
@@ -8,8 +8,8 @@
 //! Composition: Mironov 2017. Conversion: Canonne, Kamath, Steinke 2020, Proposition 12.
 //!
 //! The best λ is searched for on a logarithmic scale, without a list of orders: it is often in the hundreds
-//! or thousands. Every order gives a valid bound, so a search that stops early costs tightness only. A bound
-//! known at integer orders is extended to real ones by chords: (λ − 1) ε(λ) is convex in λ.
+//! or thousands. Every order gives a valid bound, so that a search that stops early is sound, and only less
+//! tight. A bound known at integer orders is extended to real ones by chords: (λ − 1) ε(λ) is convex in λ.
 //!
 //! Standing: that of the curve that goes in; ordinary floating point.
 
@@ -26,7 +26,8 @@ pub enum Orders {
     Reals(f64),
 }
 
-/// Orders beyond this are never looked at.
+/// The largest order that is searched, chosen far above the best orders, which are often in the hundreds or
+/// thousands.
 pub const LARGEST_ORDER: f64 = 1e6;
 
 type Function = Arc<dyn Fn(f64) -> f64 + Send + Sync>;
@@ -54,7 +55,7 @@ pub struct AtOrder {
 }
 
 impl RdpCurve {
-    /// A curve from a function. What is not a number counts as infinite: no bound at that order.
+    /// A curve from a function. NaN counts as infinite: no bound at that order.
     ///
     /// ```
     /// use shuffledp_accounting::rdp::{Orders, RdpCurve};
@@ -136,9 +137,9 @@ impl RdpCurve {
         }
     }
 
-    /// What a curve of *lower* bounds says at an order: its value at the whole order below, where only whole
-    /// ones are known (a divergence rises with its order; chords are for upper bounds). None where it says
-    /// nothing.
+    /// The value of a curve of *lower* bounds at an order. Where it is known at whole orders only, it is the
+    /// value at the whole order below: a divergence rises with its order, and chords are for upper bounds.
+    /// None where the curve gives no bound.
     ///
     /// ```
     /// use shuffledp_accounting::bounds::girgis_2021::shuffle_lower;
@@ -204,8 +205,8 @@ impl RdpCurve {
         })
     }
 
-    /// The order where an objective is least: doubling strides until it has clearly turned, then the golden
-    /// section between the neighbors of the best.
+    /// The order where an objective is least: doubling steps until two steps in a row bring nothing, then a
+    /// golden section search between the neighbors of the best.
     fn best(&self, objective: impl Fn(f64) -> f64) -> AtOrder {
         let whole = matches!(self.orders, Orders::Integers(_));
         let order_at = |u: f64| {
@@ -248,7 +249,7 @@ impl RdpCurve {
     }
 }
 
-/// (λ − 1) ln(1 − 1/λ) − ln λ: what the conversion gains.
+/// (λ − 1) ln(1 − 1/λ) − ln λ, the last two terms of the conversion.
 fn slack(order: f64) -> f64 {
     (order - 1.0) * (-1.0 / order).ln_1p() - order.ln()
 }

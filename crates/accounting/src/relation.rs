@@ -1,6 +1,6 @@
 //! The neighboring relation: which two datasets a guarantee compares.
 //!
-//! A number (ε, δ) says nothing without it: the Gaussian mechanism on values of norm 1 has sensitivity 1 when
+//! A pair (ε, δ) has no meaning without it: the Gaussian mechanism on values of norm 1 has sensitivity 1 when
 //! a record is added and 2 when a value is replaced. A [`crate::Mechanism`] knows its relation, an
 //! [`crate::Answer`] carries it, and plans, accountants and ledgers refuse to add numbers of two relations.
 

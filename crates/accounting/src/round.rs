@@ -1,4 +1,4 @@
-//! One round, described: who runs what, and who takes part.
+//! The description of one round: the randomizer, the users, and who takes part.
 
 use crate::error::{Error, Parameter, within, within_count};
 use crate::mechanism::Mechanism;
@@ -56,7 +56,7 @@ impl Round {
         })
     }
 
-    /// A population must be a crowd.
+    /// An error unless there are at least two users.
     pub(crate) fn check_users(users: u64) -> Result<(), Error> {
         if users == 1 {
             return Err(Error::OneUser);
@@ -115,7 +115,7 @@ impl Round {
         })
     }
 
-    /// A fraction of the users may show the analyzer what they sent: they do not count as a crowd.
+    /// A fraction of the users may show the analyzer their reports: they hide nobody.
     pub fn colluding(mut self, fraction: f64) -> Result<Self, Error> {
         within(
             Parameter::Colluding,
@@ -131,8 +131,8 @@ impl Round {
         let exact = fraction * self.users as f64;
         let slack = (4.0 * f64::EPSILON * exact).min(1e-6);
         self.colluding = fraction;
-        // A fraction of a user cannot collude. An upper bound is safe with one colluder more, a lower one
-        // with one less.
+        // A fraction of a user cannot collude. One colluding user more is safe for an upper bound, one less
+        // for a lower bound.
         self.honest = self.users - (exact - slack).ceil() as u64;
         self.most_honest = self.users - (exact + slack).floor() as u64;
         if self.honest < 2 {
@@ -156,7 +156,7 @@ impl Round {
         Ok(self)
     }
 
-    /// Steps do not take part, and do not collude.
+    /// An error for mechanisms that have steps in place of users: steps do not take part or collude.
     fn refuse_steps(&self) -> Result<(), Error> {
         if self.mechanism.has_users() {
             Ok(())
@@ -165,9 +165,9 @@ impl Round {
         }
     }
 
-    /// The same round, priced as the device that runs it: on a grid a randomizer may have a law of its own.
-    /// Refused where the mechanism is about another change, has no users, or does not cover the adaptivity of
-    /// the round.
+    /// The same round with the mechanism of the device that runs it: on a grid a randomizer may have another
+    /// law. An error where the mechanism has another neighboring relation, has no users, or does not cover
+    /// the adaptivity of the round.
     pub fn run_by(self, mechanism: Mechanism) -> Result<Self, Error> {
         if mechanism.relation() != self.relation() {
             return Err(Error::TwoRelations {

@@ -56,7 +56,7 @@ pub fn round_schema() -> Value {
     })
 }
 
-/// What a parameter is, and its type.
+/// The type of a parameter, and its meaning.
 fn described(parameter: Parameter) -> Value {
     let mut value = match parameter {
         Parameter::Domain => json!({"enum": ["interval", "ball"], "default": "interval"}),

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! [`Ramp::above`] cuts the heights between c₀ and c₁ into cells and moves the mass of every cell to its two
-//! ends, mass and mean of the rise kept; [`Ramp::below`] moves it to its mean. Half a sphere is all there is
-//! to it: 0 ≤ c₀ ≤ c₁ ≤ 1. A step, c₀ = c₁, has no cells.
+//! ends, mass and mean of the rise kept; [`Ramp::below`] moves it to its mean. Only the upper half of the
+//! sphere is needed: 0 ≤ c₀ ≤ c₁ ≤ 1. A step, c₀ = c₁, has no cells.
 //!
 //! # Rounding
 //!
@@ -17,21 +17,21 @@
 //! nodes to a cell are exact where cos^{d−2} is a polynomial of the colatitude, and off by less than 1e-13
 //! where it is not. The exponent (d−2) ln cos φ is at least −75 wherever a cell is kept, its error at most 10
 //! ε times that, ε = 2⁻⁵². All terms are positive. So every mass is within [`MARGIN`]/4 of itself,
-//! relatively; what uses the masses in a bound pays for that ([`crate::mechanism`], direction). Mass above
-//! the last cell that is kept, below e⁻⁷⁵ of the whole, is left out.
+//! relatively; a bound that uses the masses adds a margin for it ([`crate::mechanism`], direction). Mass
+//! above the last cell that is kept, below e⁻⁷⁵ of the whole, is left out.
 
 use crate::cells::{Fineness, integral, integrals};
 use shuffledp_numerics::compensated::sum;
 use shuffledp_numerics::special::{atan2, exp, ln, ln_1p, sin_cos};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
-/// Four times a bound on the relative error of a mass.
+/// Four times a bound on the relative error of a mass, which is 2.5e-13 (above).
 pub(crate) const MARGIN: f64 = 1e-12;
-/// Width of a cell where nothing but its mass is wanted, in standard deviations d^{−1/2} of the height: over
-/// such a cell the logarithm of the density changes by less than 4 within 14 standard deviations, where eight
-/// nodes are good to 1e-13.
+/// Width of a cell where only its mass is needed, in standard deviations d^{−1/2} of the height. Over such a
+/// cell the logarithm of the density changes by less than 4 within 14 standard deviations, where eight nodes
+/// are good to 1e-13.
 const WIDE: f64 = 0.25;
-/// Cells with less of the density at the equator than e to this are left out.
+/// Cells are left out where the density is below e^this of the density at the equator.
 const LN_NOTHING: f64 = -75.0;
 
 /// Where the rise begins and ends.
@@ -154,7 +154,7 @@ impl Ramp {
         Self::climb(place.up, both + place.down) / Self::climb(self.span, both)
     }
 
-    /// ∫ f·density over `width` from a latitude on, in wide cells; f is told the latitude.
+    /// ∫ f·density over `width` from a latitude on, in wide cells; f is a function of the latitude.
     fn wide(&self, from: f64, width: f64, f: impl Fn(f64) -> f64) -> f64 {
         let count = (width / (WIDE * self.deviation)).ceil();
         let cell = width / count;
@@ -162,7 +162,7 @@ impl Ramp {
         let mut low = from;
         let first = self.density(from, FRAC_PI_2 - from);
         for _ in 0..count as u64 {
-            // What lies further up is too little to be seen in the last digit.
+            // The mass further up does not change the last digit.
             if self.density(low, FRAC_PI_2 - low) < 1e-20 * first {
                 break;
             }
@@ -175,7 +175,7 @@ impl Ramp {
         total
     }
 
-    /// The ramp in cells of about `width` standard deviations, but for those that hardly anything is in.
+    /// The ramp in cells of about `width` standard deviations, without those of negligible mass.
     fn cells(&self, width: f64) -> impl Iterator<Item = Cell> + '_ {
         let count = (self.span / (width * self.deviation)).ceil();
         let width = self.span / count;
@@ -195,7 +195,8 @@ impl Ramp {
             .take_while(|cell| self.density_at(cell.start) >= exp(LN_NOTHING))
     }
 
-    /// ∫ f·density over a cell, of several f; they are told the place, and how far into the cell that is.
+    /// ∫ f·density over a cell for several f, which are functions of the place and of its distance from the
+    /// start of the cell.
     fn over<const N: usize>(&self, cell: Cell, f: impl Fn(Place, f64) -> [f64; N]) -> [f64; N] {
         integrals(cell.width, |d| {
             let place = Place {

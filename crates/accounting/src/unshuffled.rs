@@ -1,8 +1,9 @@
-//! Two neighbors of the shuffled round: the same reports without a shuffler, and a round that loses reports.
+//! Two variants of a shuffled round: the same reports without a shuffler, and a round that loses reports.
 //!
 //! # Without a shuffler
 //!
-//! It is seen who sent what, and one person may be called every time: T rounds of the local guarantee.
+//! The analyzer sees who sent which report, and one person may take part in every round: T rounds of the
+//! local guarantee.
 //!
 //! ```text
 //! ε₀-LDP, (ε₀, δ₀)-LDP   optimal composition (Kairouz, Oh, Viswanath 2015), exact for randomized response
@@ -13,11 +14,11 @@
 //!
 //! # With dropouts
 //!
-//! Reports are lost independently of their values, by coins that nobody sees. The upper bound does not credit
-//! it: the reports that arrive are computed from those that would have arrived (data processing). The lower
-//! bound is attained by the users who come, for whom dropping out is one more coin; of a sample that shrinks,
-//! and of a range of rates, nothing is known from below. Of a sum the upper bound would be false: the noise
-//! of those who drop out is missing. It is refused.
+//! Reports are lost independently of their values, by coins that nobody sees. The upper bound is that of a
+//! round without losses: the reports that arrive are a function of those that were sent (data processing).
+//! The lower bound is that of check-in at the rate of the reports that arrive. It is not known for a sample
+//! that shrinks, or for a range of rates. For sums the upper bound would be false, because the noise of the
+//! lost reports is missing: dropouts are refused there.
 
 use crate::account::{account, answerable};
 use crate::bound::{Answer, Bound, Delta, Epsilon, Numerics, Standing};
@@ -31,10 +32,10 @@ use crate::participation::Participation;
 use crate::plan::Plan;
 use crate::round::Round;
 
-/// The searches for ε end at most this part of it above the truth.
+/// A bound on the relative distance from the truth at which the searches for ε end.
 const ROUNDED_UP: f64 = 1e-9;
 
-/// ε of a person who sends `rounds` reports of this mechanism, and is seen to.
+/// ε of a person who sends `rounds` reports of this mechanism without a shuffler.
 ///
 /// ```
 /// use shuffledp_accounting::{Delta, Mechanism, unshuffled};

@@ -1,11 +1,12 @@
-//! Any ε₀-LDP randomizer, the same for all users: Theorem S above, randomized response below.
+//! Any ε₀-LDP randomizer, the same for all users. The upper bound is Theorem S, the lower bound randomized
+//! response.
 //!
 //! Upper: [`Atoms::ldp`], which dominates the shuffle of *every* ε₀-LDP randomizer that all users run
 //! (`atoms.proof.md`, section 4). Lower: the larger of binary and 3-ary randomized response: in χ² terms
 //! within (E+2)/(E+1) ≤ 4/3 of Theorem S, so that the two bounds are never more than a sixth apart in ε.
 //!
-//! A randomizer of which only ε₀ is known has the same upper bound. The lower bound is another randomizer's
-//! then, and is not claimed.
+//! A randomizer of which only ε₀ is known has the same upper bound. The lower bound would be that of another
+//! randomizer, and is not claimed.
 
 use super::response::{first_value, third_value};
 use super::{Adversary, Family, Local, Mechanism};
@@ -20,7 +21,7 @@ use crate::spec::RandomizerSpec;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AnyLdp {
     epsilon0: LocalEpsilon,
-    /// Whether it stands for the whole class: a lower bound attained by one member is a bound for the class.
+    /// Whether it is the whole class: then a lower bound that one member attains is a bound for the class.
     class: bool,
 }
 
@@ -35,7 +36,7 @@ pub(crate) const ENTRIES: &[Entry] = &[Entry {
     phrase: |_| "any epsilon0-LDP randomizer".to_owned(),
 }];
 
-/// Randomizers that are run and have no law of their own here.
+/// Randomizers of which only ε₀ is used.
 pub(crate) const SOME_ENTRIES: &[Entry] = &[
     some(
         "some-ldp",

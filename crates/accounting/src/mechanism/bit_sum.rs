@@ -1,9 +1,9 @@
 //! One-hot vectors whose bits are flipped on the device, of which only the sums are seen: deployments of Prio
 //! and of the Distributed Aggregation Protocol.
 //!
-//! The sums are computed from the shuffled reports, so that whatever bounds the shuffle of the same reports
-//! ([`super::Oracle`]) bounds them. What they show less is in [`crate::secure_sum::bits`]; of m of n and of
-//! check-in what sampling the batch gives.
+//! The sums are a function of the shuffled reports, so that every upper bound on the shuffle of the same
+//! reports ([`super::Oracle`]) holds for them. The tighter bounds on sums are in [`crate::secure_sum::bits`];
+//! with m of n sampled and with check-in they are amplified by sampling.
 
 use super::{Adversary, Family, Local, Mechanism, Oracle, OracleKind};
 use crate::atoms::Atoms;
@@ -120,8 +120,8 @@ impl Family for BitSum {
     }
 
     fn upper_profiles(&self, round: &Round) -> Vec<Box<dyn UpperProfile>> {
-        // Where reports depend on earlier ones, and where users have rates of their own, what is known of the
-        // shuffle is all.
+        // Where reports depend on earlier ones, and where users have rates of their own, only the bounds on
+        // the shuffle are known.
         let own_rates = match round.participation() {
             Participation::CheckIn(rate) => rate.lowest() < rate.highest(),
             Participation::Everyone | Participation::Sample(_) => false,
@@ -142,7 +142,7 @@ impl Family for BitSum {
         let mut all = Vec::new();
         for buckets in headcount::attained(round) {
             all.push(self.pair(&buckets, Others::Second));
-            // Of a sample the third value is not what the formula is about.
+            // With sampling the formula does not hold for a third value.
             let everybody = buckets.iter().all(|bucket| bucket.hidden.0 == 1.0);
             if everybody && self.reports.categories() != Categories::TWO {
                 all.push(self.pair(&buckets, Others::Third));

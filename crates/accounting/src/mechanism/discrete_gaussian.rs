@@ -5,9 +5,9 @@
 //! δ₀(ε₀) = Σ_z (P[z] − e^{ε₀} P[z − L])₊
 //! ```
 //!
-//! δ₀ is chosen by the user, and ε₀ is the least that the sum gives. There is no law of its own here: upper
+//! The caller chooses δ₀, and ε₀ is the least that the sum allows. Only this local guarantee is used: upper
 //! bounds are those of (ε₀, δ₀)-LDP randomizers, and no lower bound is claimed. Standing of ε₀: certified.
-//! The sum has some 16,000 positive terms, each known to 1e-13 of itself; it is rounded up by 1e-10.
+//! The sum has about 16,000 positive terms with relative errors of 1e-13, and is rounded up by 1e-10.
 
 use super::Mechanism;
 use crate::catalog::{Entry, Input};
@@ -25,7 +25,7 @@ pub(crate) const ENTRIES: &[Entry] = &[Entry {
     phrase: |_| "discrete Gaussian noise on [0, 1]".to_owned(),
 }];
 
-/// The largest ε₀ that is looked for: the largest that a local guarantee may have.
+/// The largest ε₀ of the search: the largest that a local guarantee may have.
 const LARGEST: f64 = 100.0;
 
 /// The grid that discrete Gaussian noise of a standard deviation lives on.
@@ -83,13 +83,13 @@ impl DiscreteGaussian {
         Mechanism::some_approximate_ldp(epsilon0, delta0)
     }
 
-    /// δ₀(ε₀) of a shift by L, a little more than the sum for what rounding may have lost.
+    /// δ₀(ε₀) of a shift by L, rounded up.
     fn delta0(&self, epsilon0: f64) -> f64 {
         let (s, shift) = (Self::SCALE as f64, self.levels as f64);
         let scale = s * (2.0 * std::f64::consts::PI).sqrt();
         let mass = |z: f64| (-0.5 * (z / s).powi(2)).exp() / scale;
-        // P[z] > e^{ε₀} P[z − L] exactly below this; sixteen deviations further on nothing is left that a
-        // double shows.
+        // P[z] > e^{ε₀} P[z − L] exactly below this; sixteen standard deviations further on the terms are
+        // negligible.
         let first = 0.5 * shift - epsilon0 * s * s / shift;
         let mut total = 0.0;
         let mut z = first.floor();

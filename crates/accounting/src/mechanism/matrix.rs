@@ -1,5 +1,5 @@
-//! Your own randomizer as a row-stochastic matrix: its privacy blanket above, all datasets of alike others
-//! below.
+//! Your own randomizer as a row-stochastic matrix: the upper bound is its privacy blanket, the lower bound
+//! the worst dataset in which all others hold one value.
 
 use super::{Adversary, Family, Local, Mechanism, needed};
 use crate::atoms::Atoms;
@@ -10,8 +10,9 @@ use crate::error::{Error, Parameter, within_count};
 use crate::local::LocalEpsilon;
 use crate::spec::RandomizerSpec;
 
-/// Every pair of inputs is priced against every third one: more inputs, or longer rows, would take minutes.
+/// Most inputs: every pair of inputs is evaluated against every third one, and more would take minutes.
 const MOST_INPUTS: usize = 64;
+/// Most entries of the matrix: every entry is an atom, and more would take minutes.
 const MOST_ENTRIES: usize = 250_000;
 
 /// A finite channel.

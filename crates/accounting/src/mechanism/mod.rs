@@ -1,8 +1,9 @@
-//! What each user runs on their own value, one family of randomizers a file.
+//! Local randomizers: one file for each family.
 //!
-//! A mechanism is asked, never matched on outside this folder: its local guarantee, the laws that dominate a
-//! shuffled round of it, the datasets that attain a lower bound, its neighboring relation. A new family is a
-//! file here that implements [`Family`], one variant of [`Kind`], and one line in [`Kind::family`].
+//! Code outside this folder does not match on mechanisms. It asks one for its local guarantee, the laws that
+//! dominate a shuffled round of it, the datasets that attain a lower bound, and its neighboring relation. A
+//! new family is a file here that implements [`Family`], one variant of [`Kind`], and one line in
+//! [`Kind::family`].
 
 mod any_ldp;
 mod approximate_ldp;
@@ -73,7 +74,7 @@ pub enum Local {
     Approximate(LocalEpsilon, LocalDelta),
     /// Gaussian noise: 1/σ-GDP, so (ε₀, δ₀)-LDP for every δ₀.
     Gaussian(Sigma),
-    /// Nothing is said of it.
+    /// No local guarantee is known.
     Unknown,
 }
 
@@ -90,14 +91,14 @@ pub(crate) struct Adversary {
 
 /// Rényi curves of one round that are known without a finite law.
 pub(crate) struct KnownCurves {
-    /// Each dominates.
+    /// Curves of upper bounds. Each holds.
     pub(crate) upper: Vec<RdpCurve>,
     pub(crate) upper_name: &'static str,
-    /// Each is attained: the curve, its name, and the datasets in words.
+    /// Curves that are attained: the curve, its name, and the datasets in words.
     pub(crate) lower: Vec<(RdpCurve, String, String)>,
 }
 
-/// What a family of randomizers can be asked.
+/// A family of randomizers.
 pub(crate) trait Family {
     /// The name of its law: part of `method`.
     fn name(&self) -> &'static str;
@@ -105,21 +106,19 @@ pub(crate) trait Family {
     /// What one report guarantees on its own.
     fn local(&self) -> Local;
 
-    /// Laws that together dominate a shuffled round, whatever the other users hold; none where only the local
-    /// guarantee is known, and it is approximate.
+    /// Laws that together dominate a shuffled round for all values of the other users; none where only an
+    /// approximate local guarantee is known.
     fn blankets(&self, fineness: Fineness) -> Result<Vec<Atoms>, Error>;
 
-    /// Upper bounds on the profile of a round beside those of the laws ([`crate::upper`]); each alone is
-    /// valid.
+    /// Further upper bounds on the profile of a round ([`crate::upper`]); each is valid alone.
     fn upper_profiles(&self, _round: &Round) -> Vec<Box<dyn UpperProfile>> {
         Vec::new()
     }
 
-    /// Datasets to try; each alone gives a valid lower bound.
+    /// Pairs of datasets; each gives a valid lower bound alone.
     fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error>;
 
-    /// Pairs of datasets beside those of the adversaries ([`crate::lower`]); each alone gives a valid lower
-    /// bound.
+    /// Further pairs of datasets ([`crate::lower`]); each gives a valid lower bound alone.
     fn known_pairs(&self, _round: &Round) -> Vec<KnownPair> {
         Vec::new()
     }
@@ -127,8 +126,8 @@ pub(crate) trait Family {
     /// The randomizer as it is written in a file.
     fn spec(&self) -> RandomizerSpec;
 
-    /// Whether the adversaries are of this very randomizer. Where it is known by its local guarantee alone,
-    /// they are of another one with the same guarantee, and nothing can be said from below.
+    /// Whether the adversaries are instances of this randomizer. Where only its local guarantee is known,
+    /// they are instances of another one with the same guarantee, and there is no lower bound.
     fn attains(&self) -> bool {
         true
     }
@@ -150,7 +149,7 @@ pub(crate) trait Family {
 
     /// Whether one law is the largest in convex order over all ordered pairs of values, so that a round in
     /// which values are chosen from earlier reports has it, too (Theorem S′, `atoms.proof.md`). Where that is
-    /// not proved, such a round is priced as any randomizer of the same ε₀.
+    /// not proved, such a round has the bounds of any randomizer with the same ε₀.
     fn has_one_worst_law(&self) -> bool {
         false
     }
@@ -186,7 +185,7 @@ pub(crate) trait Family {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mechanism(Kind);
 
-/// Which family it is of. Private, so that nobody outside can match on it.
+/// The family. Private, so that code outside cannot match on it.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     /// Any ε₀-LDP randomizer, or one of which only that is known.
@@ -219,7 +218,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The family's answers: the one place where mechanisms are told apart.
+    /// The family behind the trait: the only match over all families.
     fn family(&self) -> &dyn Family {
         match self {
             Self::AnyLdp(family) => family,
@@ -266,9 +265,9 @@ impl Mechanism {
         Response::binary(epsilon0).map(Kind::Response).map(Self)
     }
 
-    /// One bit at ε₀ about a vector that this norm bounds, reported with what was measured, which does not
-    /// depend on the vector (R_inf, R_1, R_2). It has the blanket of binary randomized response, and is not
-    /// the same: the shuffled reports are more than the number of ones.
+    /// One bit at ε₀ about a vector that this norm bounds, reported with the measurement, which does not
+    /// depend on the vector (R_inf, R_1, R_2). It has the blanket of binary randomized response but is not
+    /// the same: the shuffled reports show more than the number of ones.
     ///
     /// ```
     /// use shuffledp_accounting::{Delta, Mechanism, Round, VectorNorm, account};
@@ -365,8 +364,8 @@ impl Mechanism {
     }
 
     /// Discrete Gaussian noise from each participant, of which only the sum is seen (the distributed discrete
-    /// Gaussian mechanism): vectors of norm at most 1 on a grid with `levels` steps to a length of 1, in so
-    /// many dimensions; σ is the scale of one participant's noise.
+    /// Gaussian mechanism): vectors of norm at most 1 on a grid with `levels` steps to a length of 1, in
+    /// `dimension` dimensions; σ is the scale of one participant's noise.
     ///
     /// ```
     /// use shuffledp_accounting::{Domain, Mechanism, Round, account};
@@ -407,7 +406,7 @@ impl Mechanism {
         BitSum::new(kind, k, epsilon0).map(Kind::BitSum).map(Self)
     }
 
-    /// Random allocation under a relation that it has.
+    /// Random allocation under a given neighboring relation.
     fn allocation(sigma: f64, relation: Relation) -> Result<Self, Error> {
         RandomAllocation::new(sigma, relation)
             .map(Kind::RandomAllocation)
@@ -457,7 +456,7 @@ impl Mechanism {
         self.0.family().relation()
     }
 
-    /// Whether a lower bound is known for this very randomizer.
+    /// Whether a lower bound is known for this randomizer.
     pub fn has_lower_bound(&self) -> bool {
         self.0.family().attains()
     }

@@ -1,5 +1,5 @@
-//! Frequency oracles: local randomizers over k categories whose huge output alphabets fall into a handful of
-//! kinds.
+//! Frequency oracles: local randomizers over k categories whose large output alphabets fall into a few kinds
+//! of outputs.
 //!
 //! Each sends an output y of a base law that does not depend on the value, reweighted by E/Z if y *supports*
 //! the value x and by 1/Z if not (E = e^ε₀):
@@ -15,12 +15,12 @@
 //! SUE is basic RAPPOR; OUE and OLH: Wang et al. 2017; subset selection: Ye, Barg 2018; Hadamard response:
 //! Acharya, Sun, Zhang 2019, where a row is one of a Hadamard matrix.
 //!
-//! So for user 1's values x₀ and x₁ an output matters only by which of them it supports, and whether it
-//! supports *all* values, where the blanket inf_x r_x is E/Z and not 1/Z. For explicit datasets (all others
-//! at x₂) by which of the three it supports. A million categories cost what three do. All pairs of values are
-//! alike, except that for Hadamard response a pair may share its block or not: both are tried.
+//! So for user 1's values x₀ and x₁ the ratios at an output depend only on which of the two it supports, and
+//! on whether it supports *all* values, where the blanket inf_x r_x is E/Z and not 1/Z. For explicit datasets
+//! (all others at x₂) they depend on which of the three it supports. The cost does not depend on k. All pairs
+//! of values are alike, except that for Hadamard response a pair may share its block or not: both are tried.
 //!
-//! Hashes are taken as uniformly random functions, drawn anew for each report and part of it.
+//! Hashes are taken to be uniformly random functions, drawn for each report and sent with it.
 //!
 //! Standing: exact laws; certified when evaluated by `profile`. `tests/oracle.rs` compares with the full
 //! channels.
@@ -174,7 +174,7 @@ struct Kind {
     all: bool,
 }
 
-/// What a supporting and a not supporting output's probability is multiplied by.
+/// The factors of the probability of an output that supports the value, and of one that does not.
 struct Weights {
     high: f64,
     low: f64,
@@ -228,7 +228,7 @@ impl Oracle {
         (blocks as u64, size as u64)
     }
 
-    /// The laws that together dominate a shuffle of this oracle, whatever the others hold.
+    /// The laws that together dominate a shuffle of this oracle for all values of the others.
     fn laws(&self) -> Result<Vec<Atoms>, Error> {
         let weights = self.weights();
         let growth = self.epsilon0.value().exp_m1();
@@ -448,7 +448,8 @@ impl Oracle {
     }
 }
 
-/// Kinds of outputs with a smaller probability are not kept apart: weights of atoms must stay above 1e-300.
+/// Outputs that support all values are merged with others if their probability is below this: the weights of
+/// atoms must stay above 1e-300.
 const RAREST: f64 = 1e-250;
 
 fn kind(base: f64, supports: [bool; 3], all: bool) -> Kind {
@@ -459,7 +460,8 @@ fn kind(base: f64, supports: [bool; 3], all: bool) -> Kind {
     }
 }
 
-/// P and Q are E where supported and 1 where not, over what the others have: `by`, 1 or E.
+/// P and Q are E where the value is supported and 1 where it is not, divided by the ratio `by` of the others,
+/// 1 or E.
 fn ratio_atom(weight: f64, first: bool, second: bool, by: f64, growth: f64) -> Atom {
     let value = |supported: bool| if supported { 1.0 + growth } else { 1.0 };
     let difference = f64::from(i8::from(first) - i8::from(second)) * growth;
@@ -471,7 +473,8 @@ fn ratio_atom(weight: f64, first: bool, second: bool, by: f64, growth: f64) -> A
     )
 }
 
-/// Which of the first `looked` of k values an output supports, each with probability q by itself.
+/// Kinds of outputs by which of the first `looked` of k values they support, each independently with
+/// probability q.
 fn independent(q: f64, k: f64, looked: usize) -> Vec<Kind> {
     let mut kinds = Vec::new();
     for code in 0..1usize << looked {

@@ -1,8 +1,8 @@
 //! 1-out-of-n random allocation of the Gaussian mechanism: of n steps one, chosen at random, sees the record.
 //!
-//! Not a shuffle: a trusted server adds the noise, as in central DP-SGD. But its pair of distributions is
-//! that of n shuffled Gaussian reports (Feldman, Shenfeld 2025), and there it is exact, so upper and lower
-//! bound meet. The relation is never replacement: replacing a record moves a step by twice the sensitivity.
+//! It is not a shuffle: a trusted server adds the noise, as in central DP-SGD. Its pair of distributions is
+//! that of n shuffled Gaussian reports (Feldman, Shenfeld 2025). It is exact, so that upper and lower bound
+//! meet. The relation is never replacement: replacing a record moves a step by twice the sensitivity.
 
 use super::gaussian::attained;
 use super::{Adversary, Family, KnownCurves, Local, Mechanism};
@@ -88,7 +88,8 @@ impl Family for RandomAllocation {
 
     fn known_curves(&self, round: &Round) -> Option<KnownCurves> {
         let pair = shuffle_gaussian::pair(self.sigma.value(), Crowd::Everyone(round.users()));
-        // Known at integer orders, and rising: the next higher one is above it.
+        // The curve is known at integer orders and rises with the order: its value at the next integer order
+        // is an upper bound.
         let orders = Orders::Reals(shuffle_gaussian::LARGEST as f64);
         let above = RdpCurve::new(orders, move |order| pair.at(order.ceil()));
         Some(KnownCurves {

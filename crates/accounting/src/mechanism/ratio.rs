@@ -41,12 +41,12 @@ impl Family for Ratio {
         "ratio"
     }
 
-    /// p bounds the ratio of user 1's own two laws, which is a local guarantee; but other users may run
-    /// another randomizer, so no theorem about ε₀-LDP randomizers that all share is asked about it.
     fn has_one_worst_law(&self) -> bool {
         true
     }
 
+    /// p bounds the ratio of user 1's two laws, which is a local guarantee. It is not used: other users may
+    /// run another randomizer, and theorems about ε₀-LDP randomizers assume one randomizer for all users.
     fn local(&self) -> Local {
         Local::Unknown
     }

@@ -38,14 +38,14 @@ use crate::upper::UpperProfile;
 use crate::upper::binary_count::BinaryCount;
 use shuffledp_numerics::special::{exp, expm1};
 
-/// Which one.
+/// Which randomizer of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScalarKind {
     /// Laplace noise.
     Laplace,
     /// Laplace noise given that the report stays within the interval.
     TruncatedLaplace,
-    /// Two-sided geometric noise on so many equally spaced values.
+    /// Two-sided geometric noise on this many equally spaced values.
     DiscreteLaplace(Categories),
     /// Duchi, Jordan and Wainwright's: one of two values.
     Duchi,
@@ -200,9 +200,10 @@ impl Family for Scalar {
     }
 }
 
-/// Beyond this ε₀ the noise hides almost nobody, and the law of any ε₀-LDP randomizer is as good.
+/// Above this ε₀ the noise is so small that the law of any ε₀-LDP randomizer is as good, and is used.
 const LARGEST_EPSILON0: f64 = 12.0;
-/// More values than this are as good as a continuum.
+/// Most values of discrete Laplace noise: with more of them it is as good as continuous noise, and each value
+/// is an atom.
 const MOST_LEVELS: u64 = 16_384;
 
 impl Scalar {
@@ -218,10 +219,10 @@ impl Scalar {
         Ok(Self { kind, epsilon0 })
     }
 
-    /// A law that dominates the shuffle, whatever the others hold.
+    /// A law that dominates the shuffle for all values of the others.
     fn blanket(&self, fineness: Fineness) -> Result<Atoms, Error> {
         let epsilon0 = self.epsilon0.value();
-        // No noise worth the name: what holds for any randomizer is as good, and quick.
+        // With little noise the law of any ε₀-LDP randomizer is as good, and fast.
         let finite = [ScalarKind::Piecewise, ScalarKind::Duchi, ScalarKind::Hybrid];
         let too_large = epsilon0 > LARGEST_EPSILON0 && !finite.contains(&self.kind);
         if epsilon0 == 0.0 || too_large {
@@ -275,7 +276,7 @@ impl Scalar {
                 let alpha = exp(-rate);
                 (-expm1(-half * rate) - alpha * expm1(-(half - 1.0) * rate)) / (1.0 + alpha)
             }
-            // Both have laws of their own making.
+            // Not used: the laws of both are complete.
             ScalarKind::Duchi | ScalarKind::Hybrid => 0.0,
             ScalarKind::Piecewise => {
                 // 1 − 2C·low, low = (h − 1)/(2h(h + 1)).
@@ -284,7 +285,7 @@ impl Scalar {
         }
     }
 
-    /// Datasets, each with a law and in words: every one is a lower bound.
+    /// Datasets with their laws and descriptions: each gives a lower bound.
     fn datasets(&self, fineness: Fineness) -> Result<Vec<(Atoms, String)>, Error> {
         let epsilon0 = self.epsilon0.value();
         let at_end = "user 1 at either end, every other user at one end";
@@ -404,8 +405,8 @@ impl Scalar {
         }
     }
 
-    /// The atoms of discrete Laplace noise, user 1 at x0 or x1, the crowd, for each report, at `crowd(z)`:
-    /// reports below 0 and above the last value have the ratios of these.
+    /// The atoms of discrete Laplace noise with user 1 at x0 or x1 and the others at `crowd(z)` for report z.
+    /// Reports below 0 and above the last value have the ratios of these two, and are merged with them.
     fn discrete(&self, x0: u64, x1: u64, crowd: impl Fn(u64) -> u64) -> Vec<Atom> {
         let ScalarKind::DiscreteLaplace(k) = self.kind else {
             return Vec::new();
@@ -417,7 +418,7 @@ impl Scalar {
             .map(|z| {
                 let w = crowd(z);
                 let here = exp(-rate * z.abs_diff(w) as f64) / (1.0 + alpha);
-                // Σ over z and all that lies beyond it, if it is an end.
+                // The mass at z and, if z is an end, beyond it.
                 let weight = if z == 0 || z == last {
                     here
                 } else {
@@ -432,8 +433,8 @@ impl Scalar {
     }
 }
 
-/// One of the others, as the coordinate s sees their report: density e^{−s/2} times this (from the smallest s
-/// on), mass beyond the ends, and what P and Q are multiples of.
+/// The report of one of the others in the coordinate s: the factor of its density e^{−s/2}, its mass beyond
+/// the ends, and the factor of P and Q.
 struct Crowd {
     density: f64,
     beyond: f64,
@@ -442,8 +443,8 @@ struct Crowd {
 
 /// s from `from` to ε₀ with the density `scale`·e^{−s/2}.
 fn exponential(epsilon0: f64, from: f64, scale: f64) -> Ray<impl Fn(f64, f64) -> f64> {
-    // A power of two, so that multiples of the width of a cell stay short: some thousand cells, or some
-    // twenty.
+    // A power of two, so that multiples of the width of a cell are exact. It makes about a thousand cells, or
+    // about twenty above [`LARGEST_EPSILON0`].
     let unit = if epsilon0 > LARGEST_EPSILON0 {
         epsilon0.log2().ceil().exp2() * 4.0
     } else {
@@ -470,10 +471,10 @@ fn raised(point: Point, scale: f64) -> Atom {
     )
 }
 
-/// Who the others are in the piecewise mechanism on [−1, 1].
+/// The values of the others in the piecewise mechanism on [−1, 1].
 #[derive(Clone, Copy, PartialEq)]
 enum Others {
-    /// Anybody: the blanket.
+    /// Any values: the blanket.
     Anybody,
     /// All at user 1's first end.
     FirstEnd,
@@ -512,8 +513,7 @@ fn piecewise(epsilon0: f64, others: Others) -> Vec<Atom> {
     let (h, e) = (1.0 + half, 1.0 + growth);
     let window = 1.0 / (h * (h + 1.0));
     let between = half * window;
-    // What the window of the middle, [−w/2, w/2] with w = 2/(h−1), takes of an end's window [1, 1+w], and of
-    // what lies between.
+    // The mass of an end's window [1, 1+w], w = 2/(h−1), that the window of the middle, [−w/2, w/2], covers.
     let reached = window * (0.5 - 0.5 * half).max(0.0);
     let (first, second, middle) = match others {
         Others::Anybody => (0.0, 0.0, 0.0),

@@ -1,10 +1,10 @@
-//! Noisy values of which only the sum is seen, and how many there are: secure aggregation, *distributed*
-//! differential privacy.
+//! Noisy values of which only the sum and the number are seen: secure aggregation, *distributed* differential
+//! privacy.
 //!
-//! Each participant adds a share of noise, and the protocol shows nothing but the sum. σ is the standard
-//! deviation of one share: k participants make it σ√k. The profile of a round is known exactly for Gaussian
-//! noise, and nearly so for integer noise on a grid ([`crate::secure_sum`]). A device that rounds to the grid
-//! must not leave the ball.
+//! Each participant adds a share of noise, and the protocol shows only the sum. σ is the standard deviation
+//! of one share, so that the noise of k participants has σ√k. The profile of a round is known exactly for
+//! Gaussian noise, and nearly so for integer noise on a grid ([`crate::secure_sum`]). A device that rounds to
+//! the grid must not leave the ball.
 
 use super::{Adversary, Family, KnownCurves, Local, Mechanism};
 use crate::atoms::Atoms;
@@ -32,7 +32,7 @@ pub(super) struct SecureSum {
     kind: Kind,
 }
 
-/// Which noise on what.
+/// The noise and its domain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Gaussian(Domain),
@@ -48,10 +48,12 @@ pub(super) struct Grid {
     dimension: u64,
 }
 
-/// Distances on the grid, and their squares, are exact up to here.
+/// Most steps of the grid to a length of 1: up to here distances on the grid and their squares are exact
+/// doubles.
 const MOST_LEVELS: u64 = 1 << 25;
 
-/// The least share of noise: a sum of 2^53 of them has 95.
+/// The least and the largest σ of one share, in the units of the domain. The noise of 2^53 of the least
+/// shares has a standard deviation of 95.
 const LEAST: f64 = 1e-6;
 const MOST: f64 = 1e6;
 
@@ -60,7 +62,7 @@ const PAIR: &str = "noisy-sum";
 const WORDS: &str =
     "user 1's two values as far apart as can be, every other user holding the second of them";
 
-/// Vectors, unless somebody says otherwise: sums of gradients are what this is mostly used for.
+/// The domain; by default vectors, as secure aggregation mostly sums gradients.
 fn domain(spec: &RandomizerSpec) -> Domain {
     spec.domain.unwrap_or(Domain::Ball)
 }
@@ -204,7 +206,7 @@ impl Family for SecureSum {
         }
     }
 
-    /// No report is ever seen on its own.
+    /// Unknown: a report is never seen alone.
     fn local(&self) -> Local {
         Local::Unknown
     }
@@ -233,7 +235,7 @@ impl Family for SecureSum {
 
     fn known_curves(&self, round: &Round) -> Option<KnownCurves> {
         if let Kind::Skellam(grid) = self.kind {
-            // The published theorem is about a sum that everybody is in.
+            // The published theorem assumes that everybody takes part.
             let everyone = round.participation() == Participation::Everyone;
             return everyone.then(|| KnownCurves {
                 upper: vec![skellam_curve(grid.shares(self.sigma), round.honest())],

@@ -7,8 +7,8 @@
 //! b = (ε₀E − E + 1) / (2E(E − 1 − ε₀)), which maximizes the mutual information of value and report
 //! ```
 //!
-//! **Blanket.** 1/Z on every cell. On the wave of user 1's first value (P, Q) = (E, 1), on that of the second
-//! (1, E), on both (E, E), elsewhere (1, 1).
+//! **Blanket.** 1/Z on every cell. (P, Q) is (E, 1) on the wave of user 1's first value, (1, E) on that of
+//! the second, (E, E) on both and (1, 1) elsewhere.
 //!
 //! **Worst pair.** The two ends, whose waves do not meet (2h < M, since b ≤ 1/2). For waves that share cells,
 //! X has the values E(1−a) on the shared and 1−a on as many other cells; moving the waves apart turns each
@@ -46,7 +46,8 @@ pub struct SquareWave {
 }
 
 impl SquareWave {
-    /// M, the levels to the interval: a report is two bytes, and the grid is finer than any ε₀ resolves.
+    /// M, the levels of the interval. With 1024 a report fits into two bytes, and the grid is finer than
+    /// estimates are accurate.
     pub const LEVELS: u64 = 1024;
 
     /// At ε₀.
@@ -88,8 +89,8 @@ impl SquareWave {
         Self::LEVELS + 2 * self.half + 1
     }
 
-    /// Weights of the cells by what user 1's two laws have there, `others` their wave's first cell if they
-    /// have one: against the blanket, or against others who all hold one value.
+    /// The atoms against the blanket, or against others who all hold one value: `others` is the first cell of
+    /// their wave.
     fn atoms(&self, others: Option<u64>) -> Result<Atoms, Error> {
         let (wave, levels) = (2 * self.half + 1, Self::LEVELS);
         let growth = self.epsilon0.value().exp_m1();

@@ -1,4 +1,4 @@
-//! Sums of one-hot vectors whose bits were flipped on the device: what a batch of k reports shows.
+//! Sums of one-hot vectors whose bits were flipped on the device: the profile of a batch of k reports.
 //!
 //! A report has one bit for each category, 1 with probability p where the value is and q elsewhere,
 //! independently. Given the data the sums of the coordinates are independent, and when user 1's value changes
@@ -15,7 +15,7 @@
 //!
 //! **Lower.** Two datasets, each the product of its two coordinates' exact laws: all others at user 1's
 //! second value, and (three categories or more) all others at a third one. Outcomes with nearly the same
-//! likelihood ratio are taken as one, which is a coarser view.
+//! likelihood ratio are merged, which can only lower the divergence.
 //!
 //! Standing: certified.
 
@@ -36,11 +36,11 @@ use std::sync::OnceLock;
 
 /// Relative accuracy in ε that the lattice of the dominating pair aims at.
 const ACCURACY: f64 = 1e-5;
-/// The lattice ends where δ of a coordinate is e^this: 1e-130.
+/// The lattice ends where δ of a coordinate is e^this, 1e-130: losses beyond count as infinite.
 const LN_TAIL: f64 = -300.0;
-/// Sums of some thousand positive products are off by less than this part.
+/// A bound on the relative error of a sum of some thousand positive products.
 const SUM_ERROR: f64 = 1e-11;
-/// A probability of a bit that was rounded is off by less than this part of itself and of its complement.
+/// A bound on the rounding error of the probability of a bit, relative to itself and to its complement.
 const BIT_ERROR: f64 = 4.0 * f64::EPSILON;
 
 /// How a bit of a one-hot vector is flipped.
@@ -83,13 +83,13 @@ impl Flip {
         }
     }
 
-    /// Likelihoods of so many bits are known up to this factor, as a logarithm.
+    /// A bound on the error of ln of the likelihood of this many bits.
     fn slack(self, users: u64) -> f64 {
         BIT_ERROR * users as f64
     }
 }
 
-/// What all other users hold.
+/// The value of all other users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Others {
     /// User 1's second value.
@@ -98,7 +98,7 @@ pub(crate) enum Others {
     Third,
 }
 
-/// Which profile of a batch.
+/// Which profile of a batch is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     /// At or above that of every pair of datasets, in both directions.
@@ -107,7 +107,7 @@ pub(crate) enum Which {
     Of(Others),
 }
 
-/// The sums of a batch of reports. What it shows is computed when it is first asked for.
+/// The sums of a batch of reports. The profile is computed when it is first needed.
 #[derive(Debug)]
 pub(crate) struct Bits {
     flip: Flip,
@@ -116,14 +116,14 @@ pub(crate) struct Bits {
     shown: OnceLock<Shown>,
 }
 
-/// What a batch shows.
+/// A representation of the profile of a batch.
 #[derive(Debug)]
 enum Shown {
     /// Losses of a dominating pair with their masses, rising, and the mass of an infinite one.
     Losses(Vec<(f64, f64)>, f64),
     /// Outcomes of a pair of datasets.
     Outcomes(Outcomes),
-    /// Nothing is known but the local guarantee, and nothing from below.
+    /// Only the local guarantee is known, and no lower bound.
     Nothing,
 }
 
@@ -143,7 +143,7 @@ impl Bits {
                 Which::Dominating => self.dominating(),
                 Which::Of(others) => Ok(self.attained(others)),
             };
-            // Of one report, and where a lattice cannot resolve the losses.
+            // For a batch of one report, and where a lattice cannot resolve the losses.
             shown.ok().flatten().unwrap_or(Shown::Nothing)
         })
     }
@@ -195,8 +195,8 @@ fn twice(pld: &Pld) -> Vec<(f64, f64)> {
     sums.into_iter().enumerate().map(loss).collect()
 }
 
-/// The number of ones of `others` users who say 1 with probability w, and of user 1, who does with either of
-/// two: the counts under both.
+/// The number of ones among `others` users, who send 1 with probability w, and user 1, who sends 1 with
+/// probability u or v: its law under both.
 fn counts(others: u64, w: f64, (u, v): (f64, f64)) -> Option<Outcomes> {
     if w > 0.5 {
         // Zeros, of which there are fewer.
@@ -255,7 +255,7 @@ impl Batch for Bits {
                 let value = (finite + infinite - at.min(0.0)) * exp(slack);
                 value.min(self.local(epsilon))
             }
-            // From above what is below, of the same outcomes.
+            // An upper bound on the lower bound of the same outcomes.
             Shown::Outcomes(outcomes) => {
                 outcomes.above(direction, epsilon + 2.0 * slack) * exp(-slack)
             }

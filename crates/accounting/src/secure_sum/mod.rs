@@ -1,4 +1,4 @@
-//! A sum of noisy values of which nothing else is seen: the profile of one round, exactly.
+//! Rounds of which only the sum of noisy values is seen: the exact profile of one round.
 //!
 //! Each of K participants adds a share of noise to a value, and the sum is seen with K
 //! ([`crate::headcount`]). With h_k the profile of a sum of k shares whose mean moves by the largest
@@ -17,11 +17,11 @@
 //! + q)Q₁: the forward line is an equation. The reverse line is the same pair the other way round, by
 //! H_{1/a}(P‖Q) = 1 − 1/a + Hₐ(Q‖P)/a.
 //!
-//! So one round is known exactly. Rounds are composed by one profile for both directions above, and by this
-//! pair below.
+//! So the profile of one round is known exactly. Several rounds are composed from one profile for both
+//! directions for the upper bound, and from this pair for the lower bound.
 //!
-//! Both lines rise with q (Hₐ is convex in q and vanishes at 0) and fall with the noise, so that counts are
-//! put into buckets. Standing: certified.
+//! Both lines rise with q (Hₐ is convex in q and vanishes at 0) and fall with the noise, so that one bound
+//! holds for a bucket of counts. Standing: certified.
 //!
 //! * `noise`: Gaussian, discrete Gaussian and Skellam shares; `skellam` the last one on a pair of datasets.
 //! * `bits`: one-hot vectors whose bits are flipped.
@@ -56,7 +56,7 @@ pub(crate) trait Batch: Debug + Send + Sync {
     /// At or below h(ε).
     fn below(&self, direction: Direction, epsilon: f64) -> f64;
 
-    /// About the standard deviation of the loss.
+    /// An estimate of the standard deviation of the loss.
     fn deviation(&self) -> f64;
 }
 
@@ -70,7 +70,8 @@ struct Term {
     below: Arc<dyn Batch>,
 }
 
-/// The profile of a round: of the worst pair of datasets from above, and of one pair from both sides.
+/// The profile of a round: an upper bound over all pairs of datasets, or the profile of one pair from both
+/// sides.
 #[derive(Clone, Debug)]
 pub(crate) struct SecureSum {
     terms: Vec<Term>,
@@ -89,7 +90,7 @@ impl SecureSum {
         Self::of_terms(buckets.iter().map(term).collect(), f64::INFINITY)
     }
 
-    /// Shares of noise on the pair of datasets that attains the formula, if it is known.
+    /// Shares of noise on the pair of datasets that attains the formula.
     pub(crate) fn pair_of_noise(noise: Noise, buckets: &[Bucket]) -> Self {
         if let Noise::Skellam(shares) = noise {
             let batches = Batches::new(buckets, |users| Arc::new(SkellamPair::new(shares, users)));
@@ -186,8 +187,8 @@ impl SecureSum {
         sum * (1.0 - CLOSED_FORM)
     }
 
-    /// The standard deviation of the loss given that user 1's part is seen is μ at least; a loss is at most
-    /// what the rate allows.
+    /// An estimate of the standard deviation of the loss: that of a batch with user 1, limited by the largest
+    /// loss that the rate allows.
     fn deviation(&self) -> f64 {
         let term = |Term { bucket, above, .. }: &Term| {
             let alone = above.deviation().min(1.0 / bucket.hidden.1);
@@ -236,17 +237,17 @@ impl PairProfile for SecureSum {
     }
 }
 
-/// Batches for few counts, where one is expensive. The more reports, the smaller h: one that is shown does
-/// not hide the others.
+/// Batches for a few counts, for noise whose batches are expensive to compute. h falls with the number of
+/// reports, so that the batch of a smaller count is an upper bound and that of a larger count a lower bound.
 struct Batches {
     levels: Vec<u64>,
     batches: Vec<Arc<dyn Batch>>,
 }
 
 impl Batches {
-    /// The counts at some parts of the probability, and both ends.
+    /// The counts at some quantiles, and both ends.
     fn new(buckets: &[Bucket], batch: impl Fn(u64) -> Arc<dyn Batch>) -> Self {
-        /// About 7, 4, 2 and 1 standard deviations below the mean, the mean, and 2 and 5 above.
+        /// Quantiles about 7, 4, 2 and 1 standard deviations below the mean, at the mean, and 2 and 5 above.
         const PARTS: [f64; 7] = [1e-12, 3e-5, 0.02, 0.16, 0.5, 0.98, 1.0 - 1e-6];
         let mut sorted: Vec<&Bucket> = buckets.iter().collect();
         sorted.sort_by_key(|bucket| bucket.counts);
@@ -266,7 +267,7 @@ impl Batches {
         Self { levels, batches }
     }
 
-    /// For each bucket a batch of as few users, from above, or of as many, from below.
+    /// For each bucket the largest batch that is an upper bound, or the smallest that is a lower bound.
     fn terms(&self, buckets: &[Bucket], side: Side) -> Vec<Term> {
         let term = |&bucket: &Bucket| {
             let index = match side {

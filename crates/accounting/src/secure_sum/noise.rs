@@ -1,4 +1,4 @@
-//! Shares of noise, and what a sum of k of them hides.
+//! Shares of noise, and the profile h_k of a sum of k of them.
 //!
 //! In units of the grid, s the scale of a share, D the largest distance of two integer vectors, d
 //! coordinates:
@@ -17,8 +17,8 @@
 //! e^{−y²/2(s₁² + s₂²)} times such a sum with v = s₁²s₂²/(s₁² + s₂²), so that likelihood ratios to the
 //! discrete Gaussian of scale √(s₁² + s₂²) are within e^{±λ(v)}; add one share after the other (as Kairouz,
 //! Liu, Steinke 2021, whose constant is 10 where this is 4). (ii) The discrete Gaussian of scale S is, within
-//! e^{±λ(t²)}, what becomes of a normal x of variance S² − t² when y is drawn with probability proportional
-//! to e^{−(y−x)²/2t²} (Peikert 2010): a function of the Gaussian mechanism. (iii) Laws within e^{±τ} of
+//! e^{±λ(t²)}, the law of y when x is normal of variance S² − t² and y is drawn with probability proportional
+//! to e^{−(y−x)²/2t²} (Peikert 2010): post-processing of the Gaussian mechanism. (iii) Laws within e^{±τ} of
 //! others have P − aQ ≤ e^τ (P′ − a e^{−2τ} Q′). **From below** the sum plus a normal variable of variance t²
 //! is, by the same sums, within e^{±τ} of a Gaussian mechanism of variance ks² + t², in one coordinate.
 //! Proved; certified.
@@ -36,17 +36,18 @@ use shuffledp_numerics::special::{exp, expm1, ln, ln_1p};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-/// The ε at which h is asked is at most this: from above a smaller one is safe, and from below nothing is
-/// left there.
+/// The largest ε at which h is evaluated. A smaller ε is safe for an upper bound, and the lower bound is 0
+/// beyond.
 const LARGEST: f64 = 1e4;
-/// Of the sum over j so many terms are added one by one; the rest are at most as large as the next.
+/// The number of terms of the sum over j that are added one by one. Each of the rest is at most the next
+/// term.
 const FIRST_SHARES: u64 = 64;
-/// What may be lost to t in all coordinates: τ grows by this.
+/// The most that τ may grow by t, over all coordinates: far below the errors of a composition.
 const SMOOTHING: f64 = 1e-13;
-/// t² from below: λ(2) is 3e-17.
+/// t² for the lower bound, at which λ(t²) is 3e-17.
 const SMOOTHED: f64 = 2.0;
 
-/// What a participant adds.
+/// The noise that a participant adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Noise {
     /// N(0, σ²) on every coordinate, σ in units of the largest distance of two values.
@@ -65,7 +66,7 @@ pub(crate) enum Noise {
 pub(crate) struct Shares {
     /// s.
     pub(crate) scale: f64,
-    /// D, a whole number: the distance along a coordinate that two vectors may have, and the largest.
+    /// D, a whole number: the largest distance of two vectors, which two vectors along a coordinate have.
     pub(crate) distance: f64,
     /// d.
     pub(crate) dimension: f64,
@@ -81,7 +82,7 @@ pub(super) struct Gdp {
 }
 
 impl Noise {
-    /// At or above h of so many shares.
+    /// An upper bound on h of this many shares.
     pub(super) fn above(self, shares: u64) -> Arc<dyn Batch> {
         match self {
             Self::Skellam(own) => Arc::new(Skellam::new(own, shares)),
@@ -89,8 +90,8 @@ impl Noise {
         }
     }
 
-    /// The profile of one pair of datasets, or of what becomes of it, from both sides; nothing for Skellam
-    /// noise, which has another way.
+    /// The profile of one pair of datasets, or of a post-processing of it, from both sides. Not for Skellam
+    /// noise, which has [`super::skellam`].
     pub(super) fn pair(self, shares: u64) -> Arc<dyn Batch> {
         let gdp = self.gdp(shares);
         Arc::new(Gdp {
@@ -125,7 +126,7 @@ impl Noise {
                     ),
                 }
             }
-            // Not asked for.
+            // Never used: Skellam noise has batches of its own.
             Self::Skellam(_) => Gdp {
                 low: (f64::MIN_POSITIVE, f64::INFINITY),
                 high: (f64::INFINITY, f64::INFINITY),
@@ -225,7 +226,7 @@ impl Skellam {
     }
 }
 
-/// The Rényi curve of a sum of so many Skellam shares.
+/// The Rényi curve of a sum of this many Skellam shares.
 pub(crate) fn skellam_curve(own: Shares, shares: u64) -> RdpCurve {
     let lines = Skellam::new(own, shares).lines;
     RdpCurve::new(Orders::Integers(1_000_000), move |order| {
@@ -283,8 +284,8 @@ mod tests {
             .fold(0.0, f64::max)
     }
 
-    /// Sums of two to four narrow shares against the discrete Gaussian of their variance: within what is
-    /// said, and for two of them not within a third of it.
+    /// Sums of two to four narrow shares against the discrete Gaussian of their variance: within the bound,
+    /// and for two of them not within a third of it.
     #[test]
     fn a_sum_of_shares_is_within_a_factor_of_a_discrete_gaussian() {
         for scale in [0.5, 0.6, 0.8] {

@@ -1,25 +1,25 @@
 //! A pair of laws with few outcomes, such as the counts of two neighboring datasets: its profile from both
 //! sides.
 //!
-//! Outcomes may be left out, and taken as one with others: a coarser view, whose profile is below. So that it
-//! loses little, only neighbors with nearly the same likelihood ratio are.
+//! Outcomes may be left out or merged with others: the profile of the result is a lower bound. To lose
+//! little, only neighbors with nearly the same likelihood ratio are merged.
 
 use crate::profile::Direction;
 use shuffledp_numerics::special::{exp, ln};
 
-/// Most counts of a law, which limits the cost to a tenth of a second.
+/// Most counts of a law: with this many it takes about a tenth of a second.
 pub(super) const MOST_COUNTS: u64 = 4_000_000;
-/// Neighboring counts are taken as one so that at most this many are left: each is a hundredth of a standard
-/// deviation wide, or less.
+/// Neighboring counts are merged into at most this many groups, each a hundredth of a standard deviation wide
+/// or less.
 const MOST_GROUPS: usize = 4000;
-/// Products of them whose likelihood ratios are in the same of so many cells are taken as one.
+/// Pairs of outcomes of two laws are merged if their likelihood ratios lie in the same of this many cells.
 const CELLS: usize = 1 << 14;
-/// A probability is off by less than the first part, and by the second one more for each step of the
-/// recurrence it comes from.
+/// Bounds on the relative error of a probability: the first one, and the second one more for each step of its
+/// recurrence.
 const PROBABILITY_ERROR: (f64, f64) = (1e-11, 1e-15);
 
-/// How far from its mean a count is looked at, given its standard deviation: what is beyond has a probability
-/// of 1e-60, also where the count is nearly Poisson.
+/// The distance from its mean beyond which counts are left out, given the standard deviation. They have
+/// probability 1e-60, also where the count is nearly Poisson.
 pub(super) fn window(deviation: f64) -> f64 {
     17.0 * deviation + 150.0
 }
@@ -28,12 +28,13 @@ pub(super) fn window(deviation: f64) -> f64 {
 #[derive(Clone, Debug)]
 pub(super) struct Outcomes {
     both: Vec<(f64, f64)>,
-    /// Each is off by less than this part.
+    /// A bound on the relative error of each.
     off: f64,
 }
 
 impl Outcomes {
-    /// Neighboring outcomes, whose likelihood ratio is monotone; they come from recurrences of up to `steps`.
+    /// Outcomes in an order in which the likelihood ratio is monotone, from recurrences of up to `steps`
+    /// steps.
     pub(super) fn new(both: impl ExactSizeIterator<Item = (f64, f64)>, steps: usize) -> Self {
         let group = both.len() / MOST_GROUPS + 1;
         let mut groups = vec![(0.0, 0.0); both.len() / group + 1];
@@ -50,7 +51,7 @@ impl Outcomes {
         }
     }
 
-    /// These outcomes and those, independently, in cells of the likelihood ratio.
+    /// The product of this pair of laws and another one, in cells of the likelihood ratio.
     pub(super) fn and(&self, other: &Self) -> Self {
         let losses = |law: &Self| -> Vec<f64> { law.both.iter().map(|(p, q)| ln(p / q)).collect() };
         let (here, there) = (losses(self), losses(other));
@@ -91,7 +92,7 @@ impl Outcomes {
         self.excess(direction, epsilon, -2.0 * self.off)
     }
 
-    /// Σ (p − a q)₊, p raised and q lowered by a part.
+    /// Σ (p − a q)₊, with p multiplied by 1 + `part` and q by 1 − `part`.
     fn excess(&self, direction: Direction, epsilon: f64, part: f64) -> f64 {
         let (raised, lowered) = (1.0 + part, exp(epsilon) * (1.0 - part));
         let term = |&(p, q): &(f64, f64)| match direction {

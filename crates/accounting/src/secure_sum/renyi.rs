@@ -8,10 +8,10 @@
 //!            f(r) = r^λ − 1 − λ(r − 1),   g(r) = r^{1−λ} − 1 + (λ − 1)(r − 1)
 //! ```
 //!
-//! The first line is the pair of datasets itself: r is its likelihood ratio. For the second, E_Q r^λ =
-//! 1 + λ(λ−1) ∫ a^{λ−2} (Hₐ − (1−a)₊) da, and Hₐ is at most the profile h of that pair for a ≥ 1, and at most
-//! 1 − a + a h(1/a) for a < 1, because the pair may be turned round. The two halves of the integral are f and
-//! g on r > 1. With q = 1 both lines are λμ²/2.
+//! The first line is the pair of datasets itself: r is its likelihood ratio. For the second, E_Q r^λ = 1 +
+//! λ(λ−1) ∫ a^{λ−2} (Hₐ − (1−a)₊) da, and Hₐ is at most the profile h of that pair for a ≥ 1, and at most 1 −
+//! a + a h(1/a) for a < 1, because the two datasets of the pair may be exchanged. The two halves of the
+//! integral are f and g on r > 1. With q = 1 both lines are λμ²/2.
 //!
 //! Discrete Gaussian shares are within e^{±τ} of Gaussian ones ([`super::noise`]), which costs (2λ−1)/(λ−1)
 //! τ.
@@ -26,13 +26,14 @@ use crate::rdp::{Orders, RdpCurve};
 use shuffledp_numerics::log_space::{ln_1p_exp, ln_sum_exp};
 use shuffledp_numerics::special::{expm1, ln, ln_1p};
 
-/// The step of the sums over z.
+/// The step of the sums over z, at which their error is below 1e-7.
 const STEP: f64 = 1.0 / 16.0;
-/// This many standard deviations beyond a maximum nothing is left.
+/// Sums end this many standard deviations beyond the maximum, where the integrand is below 1e-42 of it.
 const REACH: f64 = 14.0;
-/// Beyond this λμ the bounds E r^λ ≤ 1 − q + q E y^λ and E r^λ ≥ q^λ E y^λ are used: the sum would be long.
+/// Beyond this λμ the bounds E r^λ ≤ 1 − q + q E y^λ and E r^λ ≥ q^λ E y^λ are used: the sum would have
+/// thousands of terms.
 const LONG: f64 = 400.0;
-/// What the sum over a lattice may be off by.
+/// A bound on the error of ln of such a sum.
 const LATTICE_ERROR: f64 = 1e-6;
 
 /// A bucket of counts, with the largest and the smallest μ.
@@ -89,7 +90,7 @@ fn divergence(terms: &[Term], order: f64, side: Side) -> f64 {
 }
 
 /// ln E[ f(r) + g(r); r > 1 ] of a bucket, its largest rate and its least noise; where user 1's coin is seen,
-/// as if it were not.
+/// the closed form of the mixture.
 fn ln_excess_above(term: &Term, order: f64) -> f64 {
     let (rate, mu) = (term.bucket.rate.1, term.high);
     if order * mu > LONG {
@@ -97,7 +98,7 @@ fn ln_excess_above(term: &Term, order: f64) -> f64 {
         return ln_sum_exp(&[alone, linear]);
     }
     if term.bucket.hidden.1 == 1.0 {
-        // Seen with probability `rate`, or nothing happens.
+        // User 1's coin is seen: with probability `rate` a sum with user 1's value, else a sum without it.
         return ln(rate) + ln(expm1(0.5 * order * (order - 1.0) * mu * mu));
     }
     let ln_value = |z: f64| {

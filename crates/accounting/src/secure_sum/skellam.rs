@@ -10,8 +10,9 @@ use crate::profile::Direction;
 use shuffledp_numerics::special::expm1;
 use std::sync::OnceLock;
 
-/// The recurrence begins with a quotient that is off by at most 1; r_z² shrinks the error in every step.
-/// After two standard deviations, and thirty steps for small variances, less than 1e-15 is left.
+/// Steps that the recurrence starts ahead of the first quotient needed: this many standard deviations, and
+/// this many more. It starts with an error of at most 1, and every step multiplies the error by r_z², so that
+/// less than 1e-15 is left.
 const SETTLED: (f64, f64) = (2.0, 30.0);
 
 /// The profile of the pair, computed when it is first asked for.
@@ -31,7 +32,7 @@ impl SkellamPair {
         }
     }
 
-    /// None where there are too many of them.
+    /// The outcomes of the pair; none where there are more than [`MOST_COUNTS`].
     fn outcomes(&self) -> Option<&Outcomes> {
         self.outcomes
             .get_or_init(|| {

@@ -1,4 +1,4 @@
-//! One report without a shuffler: seen with its sender, and nobody hides anybody.
+//! One report without a shuffler, seen together with its sender.
 //!
 //! ```text
 //! ε₀-LDP          δ(ε) = (E − a)₊/(E + 1),                  a = e^ε, E = e^{ε₀}
@@ -17,8 +17,8 @@ use shuffledp_numerics::special::{exp, expm1};
 /// The name of the bound, as it stands in `method`.
 pub(crate) const ALONE: &str = "local";
 
-/// μ = √Σ T/σ² where all rounds are Gaussian: what each user has without a shuffler, as μ-GDP, exactly (Dong,
-/// Roth, Su 2019).
+/// μ = √Σ T/σ² where all rounds are Gaussian: without a shuffler the rounds of one user are μ-GDP, exactly
+/// (Dong, Roth, Su 2019).
 pub(crate) fn gaussian_alone(rounds: &[(&Round, u64)]) -> Option<f64> {
     let square = |&(round, times): &(&Round, u64)| match round.mechanism().local() {
         Local::Gaussian(sigma) => Some(times as f64 / sigma.value().powi(2)),
@@ -35,7 +35,7 @@ pub(crate) struct Alone {
 }
 
 impl Alone {
-    /// `None` where nothing is known of the local guarantee.
+    /// `None` where no local guarantee is known.
     pub(crate) fn new(local: Local) -> Option<Self> {
         (!matches!(local, Local::Unknown)).then_some(Self { local })
     }
@@ -61,7 +61,7 @@ fn pure(epsilon0: f64, epsilon: f64) -> f64 {
     if epsilon >= epsilon0 {
         return 0.0;
     }
-    // The difference of two numbers that are given exactly is off by half a unit in its own last place.
+    // The rounding error of a difference of two exact numbers is half a unit in its last place.
     let excess = -expm1(epsilon - epsilon0);
     excess / (1.0 + exp(-epsilon0)) * (1.0 + CLOSED_FORM)
 }

@@ -1,14 +1,14 @@
-//! Theorem A: (ε₀, δ₀)-LDP randomizers, shuffled. But for a little mass a round of them is one of ε₀-LDP
-//! randomizers, and Theorem S dominates.
+//! Theorem A: (ε₀, δ₀)-LDP randomizers, shuffled. Apart from a little mass, a round of them is a round of
+//! ε₀-LDP randomizers, which Theorem S dominates.
 //!
 //! ```text
 //! user 1's two laws are moved by   κ₁ = δ₀/(E + 1),
 //! every other user's by at most    κ = 2 δ₀ (E + 2)/(E (E + 1)),       E = e^{ε₀}
 //! ```
 //!
-//! The price of that: [`super::moved`]. Proof: `approximate.proof.md` beside this file. Gaussian noise is
-//! (ε₀, δ₀)-LDP for every δ₀: a ladder of them. Always below Feldman, McMillan and Talwar 2021, Theorem 3.8,
-//! which moves more and has a wider law.
+//! The cost of moving mass is in [`super::moved`]. Proof: `approximate.proof.md` beside this file. Gaussian
+//! noise is (ε₀, δ₀)-LDP for every δ₀, which gives a ladder of bounds. The bound is always below that of
+//! Feldman, McMillan and Talwar 2021, Theorem 3.8, which moves more mass and has a wider law.
 //!
 //! Standing: certified.
 
@@ -23,10 +23,11 @@ use crate::mechanism::Local;
 use crate::round::Round;
 use shuffledp_numerics::special::exp;
 
-/// δ₀ of Gaussian noise goes from 10^−1 down to 10^−`DECADES` …
+/// The ladder of Gaussian noise has δ₀ from 10^−1 down to 10^−`DECADES`, the smallest δ that can be asked
+/// for, …
 const DECADES: u32 = 300;
-/// … in this many steps a decade down to 10^−`FINE_UNTIL`, where answers are usually wanted, and one from
-/// there on.
+/// … in this many steps per decade down to 10^−`FINE_UNTIL`, which covers the usual questions, and one step
+/// per decade from there on.
 const STEPS: u32 = 4;
 const FINE_UNTIL: u32 = 40;
 /// The largest ε₀ that a local guarantee may have.
@@ -70,7 +71,7 @@ impl Law for AnyLdp {
     }
 }
 
-/// The (ε₀, δ₀) that a report has: the one that is known, or many.
+/// The local guarantees (ε₀, δ₀) of a report: the one that is known, or those of the ladder.
 fn guarantees(local: Local) -> Vec<(LocalEpsilon, f64)> {
     match local {
         Local::Approximate(epsilon0, delta0) => vec![(epsilon0, delta0.value())],

@@ -9,9 +9,10 @@
 //! κ = λ Φ(ln λ/s + s/2) − Φ(ln λ/s − s/2) = λ · δ_{s-GDP}(−ln λ)
 //! ```
 //!
-//! Moving mass κ in each other user's law puts it above the blanket λM ([`super::moved`] has the price, also
-//! of sampled rounds); user 1's worst values are then opposite ends of a diameter. Proof:
-//! `gaussian_ball.proof.md` beside this file. λ is free: a ladder of them, the best for each ε.
+//! Moving mass κ in each other user's law puts it above the blanket λM ([`super::moved`] has the cost, also
+//! for sampled rounds); user 1's worst values are then opposite ends of a diameter. Proof:
+//! `gaussian_ball.proof.md` beside this file. λ is free: there is a ladder of values, and the best one is
+//! taken for each ε.
 //!
 //! # Atoms
 //!
@@ -35,9 +36,9 @@ use shuffledp_numerics::special::{exp, expm1, ln, ln_1p};
 
 /// ln(λ/(1 − λ)) goes from here …
 const LEAST: f64 = -40.0;
-/// … to here, where 1 − λ is 1e-6 and nothing is left to gain …
+/// … to here, where 1 − λ is 1e-6 and a larger λ gains nothing, …
 const MOST: f64 = 14.0;
-/// … in steps of this: ε at the best rung is within 1e-3 of that at the best λ.
+/// … in steps of this, so that ε at the best rung is within 1e-3 of ε at the best λ, relatively.
 const STEP: f64 = 1.0 / 16.0;
 
 /// Theorem G for one round; σ in units of the ball's diameter.
@@ -164,7 +165,7 @@ mod tests {
         assert!(least > 1.0 - 1e-3, "{least}");
     }
 
-    /// The test above would have seen each of these.
+    /// The test above fails for each of these.
     #[test]
     fn wrong_versions_are_caught() {
         let free = least_ratio(|rung| Rung { kappa: 0.0, ..rung });

@@ -1,8 +1,8 @@
 //! Upper bounds on the privacy profile of one round that are not the profile of a single law of atoms.
 //!
 //! A round's profile h(α) = sup Hα(P‖Q), over all pairs of neighboring datasets, may be bounded by several
-//! theorems. Each holds at every α, so their smallest does. Its lower convex hull is the profile of a
-//! dominating pair (Zhu, Dong, Wang 2022), and rounds bounded this way compose with all others
+//! theorems. Each holds at every α, so that the smallest of them does. Its lower convex hull is the profile
+//! of a dominating pair (Zhu, Dong, Wang 2022), and rounds bounded this way compose with all others
 //! ([`crate::pld`]). One theorem a file:
 //!
 //! | file | bound |
@@ -10,9 +10,9 @@
 //! | `gaussian_ball` | Theorem G: Gaussian noise on a ball of any dimension |
 //! | `approximate` | Theorem A: (ε₀, δ₀)-LDP randomizers |
 //! | `binary_count` | binary randomized response: the report is a bit, the round a count |
-//! | `sampling` | what sampling alone gives, as if the participants' reports were not shuffled |
+//! | `sampling` | amplification by sampling alone, as if the participants' reports were not shuffled |
 //! | `alone` | one report without a shuffler |
-//! | `moved` | what the first two share: laws that hold after a little mass was moved |
+//! | `moved` | the common part of the first two: laws that dominate after a little mass was moved |
 
 pub(crate) mod alone;
 pub(crate) mod approximate;
@@ -33,11 +33,11 @@ pub(crate) trait UpperProfile: Debug + Send + Sync {
     /// The theorem, as it stands in `method`.
     fn name(&self) -> &'static str;
 
-    /// At or above ln δ(ε) for ε ≥ 0. `accuracy` is the relative accuracy in ε that is worth working for.
+    /// An upper bound on ln δ(ε) for ε ≥ 0. `accuracy` is the relative accuracy in ε that the caller needs.
     fn ln_delta(&self, epsilon: f64, accuracy: f64) -> f64;
 
-    /// The same, but anything at or above it where the bound is not going to be below `rival`, the ln δ that
-    /// another bound gives.
+    /// The same, or any larger number if the bound is not expected to be below `rival`, the ln δ of another
+    /// bound.
     fn ln_delta_unless(&self, epsilon: f64, accuracy: f64, _rival: f64) -> f64 {
         self.ln_delta(epsilon, accuracy)
     }
@@ -50,7 +50,8 @@ pub(crate) trait UpperProfile: Debug + Send + Sync {
         self.loss_limit()
     }
 
-    /// About the standard deviation of the privacy loss, by which searches and lattices are laid out.
+    /// An estimate of the standard deviation of the privacy loss. Searches start from it, and lattices are
+    /// chosen by it.
     fn loss_deviation(&self) -> f64;
 
     /// Whether one evaluation takes milliseconds.
@@ -59,12 +60,14 @@ pub(crate) trait UpperProfile: Debug + Send + Sync {
     }
 }
 
-/// No ε above this is looked at: e^ε must stay a double.
+/// The largest ε that is searched: e^700 is still a finite double.
 const LARGEST_EPSILON: f64 = 700.0;
 
-/// A search for ε does not begin below this part of the largest: some hundred strides lead back up.
+/// A search for ε starts at least at this fraction of the largest one, from where about a hundred steps lead
+/// up.
 const LEAST_GUESS: f64 = 1e-9;
-/// By which factor it walks.
+/// The factor between two steps of that search: small, because a bound may be below δ only in a short
+/// interval.
 const STRIDE: f64 = 1.25;
 
 /// The least ε with δ(ε) ≤ `delta` by this bound, where it is below `best`.
@@ -75,9 +78,9 @@ pub(crate) fn epsilon_below(bound: &dyn UpperProfile, delta: f64, best: f64) -> 
         return Some(0.0);
     }
     let highest = best.min(bound.flat_from()).min(LARGEST_EPSILON);
-    // The search takes its upper end on trust, so walk up to one. Far out an evaluation may take long, and
-    // mostly there is no need to go there. Small steps: a bound that pays for moved mass by e^ε first falls
-    // and then rises, and may be small enough only in between.
+    // `falling_crossing` needs an upper end where the bound is known to hold: step up to one. An evaluation
+    // at a large ε may take long and is mostly not needed. The steps are small because a bound with a cost of
+    // moved mass, which grows as e^ε, first falls and then rises, and may be small enough only in between.
     let guess = by_central_limit(bound.loss_deviation(), delta);
     let guess = guess.clamp(LEAST_GUESS * highest, 0.5 * highest);
     let (mut low, mut high) = (0.0, guess);
@@ -91,8 +94,8 @@ pub(crate) fn epsilon_below(bound: &dyn UpperProfile, delta: f64, best: f64) -> 
     (crossing.below < best).then_some(crossing.below)
 }
 
-/// Everything that bounds a round's profile from above: the largest of the laws, where there are some, and
-/// each of the others. The smallest holds.
+/// All upper bounds on a round's profile: the largest of the laws, if there are any, and each of the others.
+/// The smallest of these bounds holds.
 #[derive(Debug, Default)]
 pub(crate) struct Dominating {
     /// Their largest δ dominates; none where no law of atoms is known.
@@ -101,7 +104,7 @@ pub(crate) struct Dominating {
     pub(crate) others: Vec<Box<dyn UpperProfile>>,
 }
 
-/// What the laws go by in a list of bounds.
+/// The name of the laws in a list of bounds.
 pub(crate) const BY_LAWS: &str = "profile";
 
 impl Dominating {
@@ -121,8 +124,8 @@ impl Dominating {
         best
     }
 
-    /// Whether some bound shows ln δ(ε) to be at most this. The first one that does ends the search, so a
-    /// cheap bound in front saves the others' work.
+    /// Whether some bound shows that ln δ(ε) is at most this. The first one that does ends the search, so
+    /// that a fast bound in front saves the evaluation of the others.
     pub(crate) fn meets(&self, epsilon: f64, ln_delta: f64) -> bool {
         let others = self.others.iter();
         others
@@ -135,7 +138,7 @@ impl Dominating {
                     .all(|law| law.ln_delta(epsilon, COARSE, Wanted::Upper).upper <= ln_delta)
     }
 
-    /// The least ε that can be shown at δ, and by which bound; infinite where none can.
+    /// The least ε that can be proved at δ, and the bound that proves it; infinite where none can.
     pub(crate) fn epsilon(&self, delta: f64) -> (f64, &'static str) {
         let mut best = (f64::INFINITY, BY_LAWS);
         if !self.laws.is_empty() {
@@ -154,7 +157,7 @@ impl Dominating {
         best
     }
 
-    /// The least δ that can be shown at ε, and by which bound.
+    /// The least δ that can be proved at ε, and the bound that proves it.
     pub(crate) fn delta(&self, epsilon: f64) -> (f64, &'static str) {
         let of_law = |law: &Profile| law.delta_as(epsilon, Wanted::Upper).upper;
         let laws = self.laws.iter().map(of_law).reduce(f64::max);
@@ -168,9 +171,9 @@ impl Dominating {
         best
     }
 
-    /// The largest loss that any bound allows for.
+    /// The largest loss that is possible by all bounds.
     pub(crate) fn loss_limit(&self) -> f64 {
-        // Where a law leaves reports out, their loss may be anything.
+        // Where a law leaves reports out, their loss is not bounded.
         let of_law = |law: &Profile| match law.atoms().lost() > 0.0 {
             true => f64::INFINITY,
             false => law.atoms().loss_limit(),
@@ -185,13 +188,13 @@ impl Dominating {
         others.fold(laws, f64::min)
     }
 
-    /// From here on some bound does not fall any more: a lattice need not reach further.
+    /// From this ε on some bound does not fall any more: a lattice need not reach further.
     pub(crate) fn flat_from(&self) -> f64 {
         let others = self.others.iter().map(|other| other.flat_from());
         others.fold(self.loss_limit(), f64::min)
     }
 
-    /// The smallest standard deviation of the loss that a bound speaks of.
+    /// The smallest of the bounds' estimates of the standard deviation of the loss.
     pub(crate) fn loss_deviation(&self) -> f64 {
         let of_laws = self.laws.iter().map(Profile::loss_deviation);
         let laws = of_laws.reduce(f64::max).unwrap_or(f64::INFINITY);
@@ -206,7 +209,8 @@ impl Dominating {
     }
 }
 
-/// Sums and products of a few certified numbers in ordinary arithmetic are rounded up by this part.
+/// The relative amount by which sums and products of a few certified numbers are rounded to the safe side:
+/// far above their rounding error.
 pub(crate) const CLOSED_FORM: f64 = 1e-12;
 
 /// ln of a probability, at most 1; never below the smallest that any answer needs.

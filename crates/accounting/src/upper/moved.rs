@@ -1,4 +1,4 @@
-//! Laws that hold after a little mass was moved in everybody's report.
+//! Laws that dominate after a little mass was moved in every user's law of reports.
 //!
 //! Let every other user's law of reports move by κ in total variation, and user 1's two laws by κ₁, so that a
 //! law of atoms dominates the changed round. With h(a) = Hₐ(U₀‖U₁) of user 1's (moved) pair and a = e^ε,
@@ -9,12 +9,12 @@
 //! check-in     Hₐ ≤ Hₐ(law) + κ g (n − 1)(2 g h + a − 1) + κ₁ g (1 + a)
 //! ```
 //!
-//! and with rates of their own in [lo, hi], lo for the first g and hi for the two others. Proof:
-//! `moved.proof.md` beside this file.
+//! With rates of their own in [lo, hi], the first g is lo and the two others are hi. Proof: `moved.proof.md`
+//! beside this file.
 //!
-//! Such laws come as a ladder: a smaller κ costs a wider law. Every rung is a bound, so the best one for an
-//! ε is chosen by an estimate, and only that one is evaluated: the central limit theorem, and what a single
-//! report does by itself, which is the larger where few take part.
+//! Such laws form a ladder: a smaller κ needs a wider law. Every rung is a bound. The best rung for an ε is
+//! chosen by an estimate, and only that one is evaluated. The estimate is the central limit theorem plus the
+//! effect of a single large likelihood ratio, which dominates where few users take part.
 
 use super::alone::Alone;
 use super::{CLOSED_FORM, UpperProfile, ln_of};
@@ -32,10 +32,11 @@ use std::sync::OnceLock;
 
 /// Relative accuracy in ε to which a law is evaluated for a single answer …
 const FINE_LAW: f64 = 1e-4;
-/// … and for one of the many points of a composition: the steps of a ladder cost more than either.
+/// … and for one of the many points of a composition. The distance of two rungs costs more accuracy than
+/// either.
 const COARSE_LAW: f64 = 1e-3;
-/// A rung is not evaluated where its estimate is above another bound by a factor e^this: the estimate may be
-/// too large by a factor of a few.
+/// A rung is not evaluated where its estimate of ln δ exceeds another bound by more than this: an estimate
+/// may be too large by a factor of a few, and e^3 leaves a margin.
 const ESTIMATE_MARGIN: f64 = 3.0;
 
 /// The law of a rung.
@@ -57,9 +58,9 @@ pub(super) struct Rung<L> {
     pub(super) kappa: f64,
     /// How far user 1's two laws are moved.
     pub(super) own: f64,
-    /// User 1's pair, after that.
+    /// User 1's pair of laws after they were moved.
     pub(super) pair: Alone,
-    /// What dominates then.
+    /// The law that dominates the changed round.
     pub(super) law: L,
 }
 
@@ -78,13 +79,13 @@ impl<L> std::fmt::Debug for Moved<L> {
     }
 }
 
-/// What moving costs: κ·(`near`·(2h + a − 1) + `far`·(a − 1)) + κ₁·`own`·(1 + a).
+/// The cost of moving mass: κ·(`near`·(2h + a − 1) + `far`·(a − 1)) + κ₁·`own`·(1 + a).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Price {
     near: f64,
     far: f64,
     own: f64,
-    /// By which χ² of a law becomes the variance of the loss.
+    /// The factor from χ² of a law to the variance of the loss.
     spread: f64,
     /// n.
     users: f64,
@@ -137,7 +138,7 @@ impl<L: Law> Moved<L> {
         }
     }
 
-    /// What moving costs on this rung, at or above it.
+    /// An upper bound on the cost of moving mass on this rung.
     fn moving(&self, rung: &Rung<L>, epsilon: f64) -> f64 {
         let Price { near, far, own, .. } = self.price;
         let (a, growth) = (exp_up(epsilon), expm1(epsilon));
@@ -150,7 +151,7 @@ impl<L: Law> Moved<L> {
         (rung.law.chi_square() * self.price.spread).sqrt()
     }
 
-    /// About δ(ε) by this rung, for choosing among them.
+    /// An estimate of the bound on δ(ε) by this rung, to choose among the rungs.
     fn estimate(&self, rung: &Rung<L>, epsilon: f64) -> f64 {
         let deviation = self.deviation(rung);
         if deviation == 0.0 {
@@ -158,7 +159,7 @@ impl<L: Law> Moved<L> {
         }
         let z = epsilon / deviation;
         let together = 0.4 * deviation / (1.0 + z * z) * exp(-0.5 * z * z);
-        // One report makes up for all others, who add 1 − a each.
+        // One likelihood ratio exceeds the sum of all others, which add 1 − a each.
         let threshold = self.price.users * expm1(epsilon);
         let alone = match z > 1.0 && threshold > 1.0 {
             true => self.price.own * rung.law.beyond(threshold),
@@ -167,7 +168,7 @@ impl<L: Law> Moved<L> {
         together + alone + self.moving(rung, epsilon)
     }
 
-    /// At or above ln δ(ε) by one rung.
+    /// An upper bound on ln δ(ε) by one rung.
     pub(super) fn ln_delta_of(&self, index: usize, epsilon: f64, accuracy: f64) -> f64 {
         let laws = self.laws(index);
         if laws.is_empty() {

@@ -1,5 +1,5 @@
-//! What sampling alone gives: the participants are hidden among all users, their reports are taken as if they
-//! were not shuffled.
+//! Amplification by sampling alone: the participants are hidden among all users, and their reports are taken
+//! as not shuffled.
 //!
 //! ```text
 //! δ(ε) ≤ Σ_k P[K = k] · q δ₁(ln(1 + (a − 1)/q)),      q = k/n,  a = e^ε
@@ -9,8 +9,9 @@
 //! value, and given it every set of k users is equally likely, so each term is the subsampling theorem of
 //! Balle, Barthe and Gaboardi 2018 (Theorem 9, replacement, without replacement) on a mechanism whose own
 //! profile δ₁ is at most that of one report seen with its sender ([`super::alone`]): the shuffled reports are
-//! computed from the reports. K may be seen: a mixture with a known index has the mixed profile. With rates
-//! of their own, all coins count as seen, and what is left is h δ₁(ε), h the highest rate.
+//! computed from the reports. K may be seen: the profile of a mixture whose index is seen is the mixture of
+//! the profiles. Where users have rates of their own, all coins count as seen, and the bound is h δ₁(ε), h
+//! the highest rate.
 //!
 //! δ rises with q (it is the perspective of a falling convex function), so counts are put into buckets with
 //! the largest q of each. Standing: certified.
@@ -30,7 +31,7 @@ pub(crate) struct Sampling {
 }
 
 impl Sampling {
-    /// `None` where everybody takes part, and where nothing is known of a single report.
+    /// `None` where everybody takes part, and where no local guarantee is known.
     pub(crate) fn new(round: &Round) -> Option<Self> {
         let sampled = round.participation() != Participation::Everyone;
         let alone = Alone::new(round.mechanism().local()).filter(|_| sampled)?;
@@ -40,7 +41,7 @@ impl Sampling {
         })
     }
 
-    /// The largest loss after sampling that a loss of one report becomes.
+    /// The loss after sampling, at the largest rate, for a given loss of one report.
     fn after(&self, loss: f64) -> f64 {
         let rates = self.buckets.iter().map(|bucket| bucket.hidden.1);
         ln_1p(rates.fold(0.0, f64::max) * expm1(loss)) * (1.0 + CLOSED_FORM)
@@ -72,7 +73,7 @@ impl UpperProfile for Sampling {
     }
 
     fn loss_deviation(&self) -> f64 {
-        // Of the loss of one report, at the average rate; large losses are rare, and capped where q is small.
+        // That of one report at the average rate; large losses are rare, and limited where q is small.
         let part = |bucket: &Bucket| bucket.probability.1 * bucket.rate.1;
         let rate: f64 = self.buckets.iter().map(part).sum();
         rate * self.alone.loss_deviation().exp_m1().min(1.0 / rate)
