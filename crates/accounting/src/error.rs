@@ -345,7 +345,7 @@ pub enum Error {
     /// Rounds whose guarantees are about different changes.
     #[error(
         "a guarantee for when {there} cannot be added to one for when {here}: \
-         account for them apart, and state both"
+         account for them separately, and state both"
     )]
     TwoRelations {
         /// The relation of the rounds that are there.
@@ -411,7 +411,7 @@ pub enum Error {
     /// A δ below what the local δ₀ of all users costs.
     #[error(
         "at delta {delta} rounds of {mechanism} have no finite epsilon that can be proved: \
-         what delta0 of all users costs is more than that"
+         the delta0 of all users adds more to delta than that"
     )]
     NoFiniteEpsilon {
         /// The mechanism's name.

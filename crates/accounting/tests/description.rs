@@ -122,7 +122,7 @@ fn random_allocation_is_about_adding_a_record_and_mixes_with_nothing_else() {
     assert_eq!(
         error,
         "line 5, field `round`: a guarantee for when one user's value is replaced cannot be added to one for \
-         when one record is added or removed: account for them apart, and state both"
+         when one record is added or removed: account for them separately, and state both"
     );
     let steps = Round::new(Mechanism::random_allocation(1.0).unwrap(), 1000).unwrap();
     let public = Mechanism::random_allocation_of_a_known_number(1.0).unwrap();

@@ -1,4 +1,4 @@
-//! Choices of the library as values of a flag: their names are parsed, and their meanings are the help.
+//! Enums of the library as values of a flag: their names are parsed, and their meanings are the help.
 
 use crate::number::NotAllowed;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};

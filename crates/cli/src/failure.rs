@@ -1,4 +1,4 @@
-//! What went wrong, as one sentence on standard error or as one JSON object on standard output.
+//! Errors of a command: one sentence on standard error, or one JSON object on standard output.
 
 #[cfg(feature = "train")]
 use crate::commands::train;
@@ -32,7 +32,7 @@ const BAD_INPUT: u8 = 2;
 const NOT_COMPLETED: u8 = 1;
 
 impl Failure {
-    /// A flag whose value is not what is allowed.
+    /// A flag with a value that is not allowed.
     pub(crate) fn value(flag: &str, value: impl ToString, allowed: &str) -> Self {
         let value = value.to_string();
         Self {
@@ -81,7 +81,7 @@ impl Failure {
         Self::incomplete(format!("the answer cannot be written: {error}"))
     }
 
-    /// The same about the flag that was typed, where its message is about the flag that this stands for.
+    /// The same error about the flag `typed`, if its message is about the flag `stands_for`.
     pub(crate) fn about(mut self, stands_for: &str, typed: &str, text: &str) -> Self {
         if self.flag.as_deref() == Some(stands_for) && self.value.is_some() {
             let value = self.value.replace(text.to_owned()).unwrap_or_default();
@@ -103,7 +103,7 @@ impl Failure {
     }
 }
 
-/// The sentence for a part of the program that is not there.
+/// The message for a part of the program that was not built.
 pub(crate) fn not_built(what: &str, feature: &str) -> String {
     format!("{what}, for which shuffledp must be built with --features {feature}")
 }
@@ -116,7 +116,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The library names parameters, the command line flags.
+/// Errors of the library name parameters; those of the command line name flags.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let message = error.to_string();
@@ -195,7 +195,7 @@ impl From<shuffledp::learning::Error> for Failure {
                 let flag = flag_of(parameter);
                 match train::is_flag(flag.trim_start_matches('-')) {
                     true => Self::outside(&flag, value, allowed),
-                    // Of the model, for this data.
+                    // A parameter of the model that depends on the data.
                     false => Self::flag("--model", format!("--model: {message}")),
                 }
             }
@@ -340,8 +340,8 @@ impl From<clap::Error> for Failure {
             let allowed = error.source().map_or(String::new(), ToString::to_string);
             return Self::value(flag, value, &allowed);
         }
-        // The first paragraph says what is wrong, and paragraphs that begin with "tip:" what was meant; usage
-        // follows.
+        // The first paragraph is the error, and paragraphs that begin with "tip:" are suggestions; the usage
+        // is left out.
         let text = error.to_string();
         let sentences: Vec<String> = text
             .split("\n\n")

@@ -1,7 +1,7 @@
 //! The `shuffledp` command: arguments in, reports out. Every number comes from the library.
 
-// What only one feature uses is dead code without it. The default build has all features and no such
-// exception.
+// Code that only one feature uses is dead without it. The default build has all features and allows no dead
+// code.
 #![cfg_attr(not(all(feature = "papers", feature = "parquet")), allow(dead_code))]
 
 #[cfg(feature = "train")]
@@ -31,8 +31,8 @@ use std::process::ExitCode;
 
 /// Privacy accounting in the shuffle model of differential privacy.
 ///
-/// Every answer is an upper bound (the guarantee) beside a lower bound (which no analysis can get below),
-/// each with its standing, and names the change that it is about.
+/// Every answer has an upper bound (the guarantee) and a lower bound (no analysis can prove less), each with
+/// its standing, and names the neighboring relation.
 #[derive(Parser)]
 #[command(name = "shuffledp", version, max_term_width = 100)]
 struct Command {
@@ -53,7 +53,7 @@ enum Ask {
         after_help = "Example:\n  shuffledp rdp --epsilon0 4 --users 1e4 --orders 2,4,8:64:8"
     )]
     Rdp(rdp::RdpArguments),
-    /// Every published bound on the same rounds, beside ours
+    /// Every published bound on the same rounds, next to the bounds of this tool
     #[command(
         after_help = "Example:\n  shuffledp compare --epsilon0 2 --users 1e6 --sample 1000 --rounds 1e4 \
             --delta 1e-8"
@@ -65,19 +65,19 @@ enum Ask {
             --delta 1e-6 --solve epsilon0"
     )]
     Calibrate(calibrate::CalibrateArguments),
-    /// Bounds over one parameter, as a series and as a picture
+    /// Bounds over a range of one parameter, as a table and as a picture
     #[command(
         after_help = "Example:\n  shuffledp curve --epsilon0 2 --users 1e6 --sample 1000 --delta 1e-8 \
             --over rounds --from 1 --to 1e5 --log --bounds girgis,feldman-2021 --plot rounds.svg"
     )]
     Curve(curve::CurveArguments),
-    /// The tables and figures of the papers, ours beside theirs
+    /// Tables and figures of papers, computed again next to the published numbers
     #[cfg(feature = "papers")]
     #[command(
         after_help = "Example:\n  shuffledp reproduce shuffled-check-in/table-2 --out papers"
     )]
     Reproduce(reproduce::ReproduceArguments),
-    /// A collection from the records of a file: devices, shuffler and analyzer in one process
+    /// Simulate a collection from the records of a file: devices, shuffler and analyzer in one process
     Simulate(simulate::SimulateArguments),
     /// Estimate epsilon by attacking the implementation, next to the proved bounds
     #[command(
@@ -85,7 +85,7 @@ enum Ask {
             exit code is 3 if the attack went beyond the upper bound."
     )]
     Audit(audit::AuditArguments),
-    /// Private learning: gradients of examples that stay with their owners, with the budget as it is spent
+    /// Train a model from clipped and randomized gradients, and print the privacy budget as it is spent
     #[cfg(feature = "train")]
     #[command(
         after_help = "Examples:\n  shuffledp train --demo\n  shuffledp train --data mnist --epsilon0 1.5 \
@@ -104,7 +104,7 @@ enum Ask {
             shuffledp-simulate-histogram.1"
     )]
     Man {
-        /// The command; none for shuffledp as a whole
+        /// The command; without it, the page of shuffledp itself
         command: Vec<String>,
     },
 }
@@ -145,7 +145,7 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
         .mut_subcommands(with_negative_numbers)
 }
 
-/// Text for standard output, the exit code, and what failed afterwards.
+/// Text for standard output, the exit code, and a failure after the numbers were computed.
 type Printed = (String, ExitCode, Option<Failure>);
 
 impl Ask {

@@ -1,4 +1,4 @@
-//! `shuffledp man`: the manual page of a command, in roff, from the same words as its `--help`.
+//! `shuffledp man`: the manual page of a command, in roff, from the same text as its `--help`.
 
 use crate::failure::Failure;
 use clap::Command;

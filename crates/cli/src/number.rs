@@ -1,11 +1,11 @@
-//! Numbers as a person types them, each parsed once: on the way from the command line into a value.
+//! Parsers of the numbers on the command line.
 
 use serde::{Deserialize, Serialize};
 use shuffledp::{RateSpec, plain};
 use std::fmt;
 use std::str::FromStr;
 
-/// What was typed is not what is allowed.
+/// The error of a parser: a description of the allowed values.
 #[derive(Debug)]
 pub(crate) struct NotAllowed(pub(crate) &'static str);
 

@@ -1,4 +1,4 @@
-//! What a command has to say, written once: as a table for people, as JSON, or as CSV.
+//! The output of a command as a table for people, as JSON, or as CSV.
 //!
 //! A command returns a [`Report`]; a format is one arm of [`Report::rendered`]. Every report names the
 //! neighboring relation of its numbers: JSON and CSV in a field of their own, a table in its sentences.
@@ -23,7 +23,7 @@ pub(crate) enum Format {
     Table,
     /// One JSON object
     Json,
-    /// One line a bound, with a header
+    /// One line for each bound, with a header
     Csv,
 }
 
@@ -115,7 +115,7 @@ pub(crate) enum Block {
     Table(Grid),
 }
 
-/// What a command has to say.
+/// The output of a command in all formats.
 #[derive(Debug)]
 pub(crate) struct Report {
     /// For people, in order.
@@ -124,9 +124,9 @@ pub(crate) struct Report {
     pub(crate) json: Map<String, Value>,
     /// The lines of the CSV file, without the relation.
     pub(crate) csv: Grid,
-    /// Which change the numbers are about; none where nobody is protected.
+    /// The neighboring relation of the numbers; none where there is no guarantee.
     pub(crate) relation: Option<Relation>,
-    /// What failed once the numbers were there, such as writing a picture of them.
+    /// A failure after the numbers were computed, such as writing a picture.
     pub(crate) after: Option<Failure>,
 }
 
@@ -159,7 +159,7 @@ fn object(fields: Map<String, Value>, relation: Option<Relation>) -> Value {
     Value::Object(object)
 }
 
-/// The fields of a JSON object that a macro has written down.
+/// The fields of a JSON object.
 pub(crate) fn fields(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,
@@ -179,7 +179,7 @@ fn text(blocks: &[Block], width: Option<usize>) -> String {
     text
 }
 
-/// The width that people see, where they see one.
+/// The width of the terminal: $COLUMNS, or that of standard output if it is a terminal.
 fn terminal_width() -> Option<usize> {
     let told = std::env::var("COLUMNS")
         .ok()

@@ -14,7 +14,7 @@ pub(crate) fn written(path: &Path, bytes: Result<Vec<u8>, impl Into<Failure>>) -
     let existed = path.exists();
     let error = std::fs::write(path, bytes).err()?;
     if !existed {
-        // Half a picture is of no use; if it cannot be removed either, the message says enough.
+        // A part of a picture is of no use. If it cannot be removed either, the message below is enough.
         let _ = std::fs::remove_file(path);
     }
     let name = path.display();

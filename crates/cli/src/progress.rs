@@ -8,7 +8,7 @@ use std::borrow::Cow;
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// So many steps of something.
+    /// A bar of this many steps, named `what`.
     pub(crate) fn of(steps: u64, what: &'static str) -> Self {
         let bar = ProgressBar::new(steps);
         let template = "{elapsed:>4} [{bar:40}] {pos}/{len} {prefix} {msg}";
@@ -19,7 +19,7 @@ impl Progress {
         Self(bar)
     }
 
-    /// What is being done.
+    /// Shows the current step.
     #[cfg(feature = "papers")]
     pub(crate) fn say(&self, what: impl Into<Cow<'static, str>>) {
         self.0.set_message(what);

@@ -13,7 +13,7 @@ use shuffledp::{
 };
 use std::path::{Path, PathBuf};
 
-/// Where the values are that noise is added to.
+/// The set of values that noise is added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum DomainName {
     /// Numbers in [0, 1]
@@ -22,7 +22,8 @@ enum DomainName {
     Ball,
 }
 
-/// The names of the catalog, with their titles; a ratio summary has no flags, and is for files and programs.
+/// The names of the catalog, with their titles. A ratio summary has no flags: it is for plan files and
+/// programs.
 fn randomizers() -> impl TypedValueParser<Value = String> {
     let with_flags = catalog().filter(|entry| !entry.needs().contains(&Parameter::Ratio));
     PossibleValuesParser::new(
@@ -30,36 +31,36 @@ fn randomizers() -> impl TypedValueParser<Value = String> {
     )
 }
 
-/// What is run, by how many, and who takes part.
+/// The randomizer, the users, and who takes part.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Mechanism")]
 pub(crate) struct RoundFlags {
     /// Local randomizer
     #[arg(long, value_name = "NAME", default_value = "ldp", value_parser = randomizers())]
     randomizer: String,
-    /// Local guarantee: 0, or from 1e-12 to 100
+    /// Local epsilon of one report: 0, or from 1e-12 to 100
     #[arg(long, value_name = "E0")]
     epsilon0: Option<Real>,
-    /// Local delta, for approx-ldp and discrete-gaussian
+    /// Local delta of one report, for approx-ldp, some-approx-ldp and discrete-gaussian
     #[arg(long, value_name = "D0")]
     delta0: Option<Real>,
-    /// A CSV file without a header, for matrix
+    /// Row-stochastic matrix as a CSV file without a header, for matrix
     #[arg(long, value_name = "CSV")]
     file: Option<PathBuf>,
-    /// Standard deviation of the noise, for gaussian, discrete-gaussian and random-allocation; for secure-sum
-    /// of the share that each participant adds
+    /// Standard deviation of the noise, for gaussian, discrete-gaussian and random-allocation; of the share
+    /// of one participant, for secure-sum, discrete-gaussian-sum and skellam-sum
     #[arg(long, value_name = "S")]
     sigma: Option<Real>,
-    /// Values that gaussian or laplace noise is added to: numbers in [0, 1], which a replacement moves by up
-    /// to 1, or vectors of norm at most 1 in any dimension, by up to 2 [default: interval; for secure-sum:
-    /// ball]
+    /// Values that noise is added to, for gaussian, laplace and secure-sum: numbers in [0, 1] at distance at
+    /// most 1, or vectors of norm at most 1 at distance at most 2 [default: interval; for secure-sum: ball]
     #[arg(long, value_enum, value_name = "WHERE")]
     domain: Option<DomainName>,
-    /// Number of categories, for krr, sue, oue, subset, hadamard, olh and discrete-laplace
+    /// Number of categories, for krr, sue, oue, subset, hadamard, olh, discrete-laplace, sue-sum and oue-sum;
+    /// steps of the grid to a length of 1, for discrete-gaussian-sum and skellam-sum
     #[arg(long, value_name = "K")]
     k: Option<Count>,
-    /// Number of coordinates of a vector: only priv-unit and ramp cost less for saying it [default: 8, where
-    /// it is run]
+    /// Number of coordinates of a vector; needed for discrete-gaussian-sum and skellam-sum, and lowers the
+    /// bounds of priv-unit and ramp [default: 8 in audit]
     #[arg(long, value_name = "D")]
     dimension: Option<Count>,
     /// Where the density of ramp begins to rise, in standard deviations of the cosine [default: where it is
@@ -72,21 +73,21 @@ pub(crate) struct RoundFlags {
     /// M of N users take part, drawn without replacement [default: everybody]
     #[arg(long, value_name = "M")]
     sample: Option<Count>,
-    /// Each user takes part with probability G, or with one of their own between LO and HI [default:
+    /// Each user takes part with probability G, or with an own probability between LO and HI [default:
     /// everybody]
     #[arg(long, value_name = "G|LO..HI")]
     check_in: Option<CheckIn>,
     /// Number of rounds (adaptive composition)
     #[arg(long, value_name = "T", default_value = "1")]
     rounds: Count,
-    /// A report may depend on earlier reports of the same round: changes no bound of `ldp`, and of others
-    /// only where their pairs of values differ
+    /// A report may depend on earlier reports of the same round. The bounds of ldp stay the same; those of
+    /// another randomizer change only if its pairs of values have different laws
     #[arg(long)]
     adaptive_within_round: bool,
-    /// Fraction of users who may collude with the analyzer: they do not count in n
+    /// Fraction of users who may collude with the analyzer, and hide nobody
     #[arg(long, value_name = "F", default_value = "0")]
     colluding: Real,
-    /// A TOML file of several kinds of rounds, instead of the flags above
+    /// TOML file with several kinds of rounds, instead of the flags above
     #[arg(
         long,
         value_name = "FILE",
@@ -97,8 +98,8 @@ pub(crate) struct RoundFlags {
         ]
     )]
     plan: Option<PathBuf>,
-    /// Relative accuracy of what several rounds compose to, in [1e-7, 0.01], for epsilon, delta and curve:
-    /// one round is not composed [default: 3.2e-5]
+    /// Relative accuracy of the epsilon or delta of several rounds, in [1e-7, 0.01]; for epsilon, delta and
+    /// curve, and not for one round, which is not composed [default: 3.2e-5]
     #[arg(long, value_name = "A", help_heading = "Output")]
     accuracy: Option<Real>,
     /// How to print the answer
@@ -110,7 +111,7 @@ pub(crate) struct RoundFlags {
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(crate) plan: Plan,
-    /// The one kind of round, where it is one that flags describe.
+    /// The description of the one kind of round, if it came from flags.
     spec: Option<RoundSpec>,
 }
 
@@ -256,9 +257,11 @@ pub(crate) fn flag(parameter: Parameter) -> String {
     }
 }
 
-/// The largest matrix that is read: bytes of the file, entries, and inputs (every pair of which is priced).
+/// The largest file of a matrix that is read, in bytes: more than 100 for each of the most entries.
 const LARGEST_MATRIX: u64 = 1 << 25;
+/// The most entries of a matrix, as in the library; checked here while the file is read.
 const MOST_ENTRIES: usize = 250_000;
+/// The most rows of a matrix, as in the library: the work grows with the third power of their number.
 const MOST_INPUTS: usize = 64;
 
 /// Reads the rows of a matrix; errors name the file and the line.
@@ -300,7 +303,7 @@ fn read_matrix(path: &Path) -> Result<Vec<Vec<f64>>, Failure> {
         if rows.len() > MOST_INPUTS || entries > MOST_ENTRIES {
             return Err(fail(format!(
                 "more than {MOST_INPUTS} rows or {MOST_ENTRIES} entries: \
-                 every pair of inputs is priced, and this would take too long"
+                 every pair of inputs is evaluated, and this would take too long"
             )));
         }
     }

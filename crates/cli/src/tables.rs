@@ -1,11 +1,11 @@
-//! What is wrong with a file, in the words of the command line: the library names files, columns and values,
-//! and the command the flags that they came from.
+//! Errors of input files, with flags: the library names files, columns and values, and the command adds the
+//! flags that they came from.
 
 use crate::failure::{Failure, not_built};
 use shuffledp::plain;
 use shuffledp_tables::{CellProblem, ColumnProblem, Error, quoted};
 
-/// What is wrong with the file of `--input`, of which `--column` is read.
+/// The error of the file of `--input`, of which `--column` is read.
 pub(crate) fn refused_records(error: Error) -> Failure {
     match &error {
         Error::NoColumn { column, .. } => value("--column", column, &error),
@@ -37,7 +37,7 @@ pub(crate) fn refused_records(error: Error) -> Failure {
     }
 }
 
-/// What is wrong with the table of `--data`, of which `label` is learnt.
+/// The error of the table of `--data`, of which `label` is predicted.
 #[cfg(feature = "train")]
 pub(crate) fn refused_examples(error: Error, label: &str) -> Failure {
     const ADVICE: &str = "every column but the label is a feature, so encode text as numbers first";
@@ -115,7 +115,7 @@ fn twice(flag: &str, error: &Error) -> Failure {
     }
 }
 
-/// A cell, and what is wrong with it.
+/// The error of a cell.
 fn cell(flag: &str, error: &Error, words: &str) -> Failure {
     match error {
         Error::Cell {
@@ -131,7 +131,7 @@ fn cell(flag: &str, error: &Error, words: &str) -> Failure {
     }
 }
 
-/// What is wrong with a file, whatever it was asked for.
+/// The error of a file, for every command.
 fn refused(flag: &str, error: &Error) -> Failure {
     let message = match error {
         Error::Unreadable { .. } | Error::UnknownKind { .. } => format!("{flag} {error}"),

@@ -1,4 +1,4 @@
-//! The values of a category, as a person lists them.
+//! Lists of values on the command line.
 
 /// Values between commas, as in a line of a CSV file: a value with a comma stands in quotes.
 pub(crate) fn listed(text: &str) -> Vec<String> {

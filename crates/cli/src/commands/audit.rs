@@ -13,17 +13,17 @@ use shuffledp::{Input, RoundSpec, Side, grouped, plain, rounded};
 use std::process::ExitCode;
 use std::str::FromStr;
 
-/// The attack went past the guarantee.
+/// Exit code if the attack exceeded the upper bound.
 const VIOLATED: u8 = 3;
 
-/// A fault to put in, to see that it is found.
+/// A deliberate fault, to test that the audit finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Fault {
-    /// Reports come out in the order in which they came in
+    /// Reports leave the shuffler in the order in which they were sent
     NoShuffle,
-    /// Randomized at twice the epsilon0 (half the sigma) that is priced
+    /// Reports are randomized at twice the epsilon0 (half the sigma) of the accounting
     HalfNoise,
-    /// The first report stays where it is, the others are shuffled
+    /// The first report stays in the first place, the others are shuffled
     LeakFirst,
 }
 
@@ -37,12 +37,12 @@ impl Fault {
     }
 }
 
-/// What to attack, and how long.
+/// The attack: datasets, number of runs, confidence.
 #[derive(Args)]
 pub(crate) struct AuditArguments {
     #[command(flatten)]
     pub(crate) round: RoundFlags,
-    /// Central delta: events rarer than this are not seen
+    /// Central delta; events rarer than this are not observed
     #[arg(
         long,
         value_name = "D",
@@ -66,11 +66,11 @@ pub(crate) struct AuditArguments {
         help_heading = "Attack"
     )]
     others: Option<String>,
-    /// Runs of each dataset [default: what makes 1.5e8 reports, 2.5e7 of numbers and vectors, from 1000 to
-    /// 1.5e6]
+    /// Runs of each dataset [default: as many as make 1.5e8 reports, or 2.5e7 of numbers or vectors, but at
+    /// least 1000 and at most 1.5e6]
     #[arg(long, value_name = "N", help_heading = "Attack")]
     trials: Option<Count>,
-    /// Confidence of the finding, in [0.5, 1)
+    /// Confidence level of the epsilon that is found, in [0.5, 1)
     #[arg(
         long,
         value_name = "C",
@@ -95,7 +95,7 @@ pub(crate) struct AuditArguments {
 }
 
 impl AuditArguments {
-    /// What was found, and whether the guarantee was broken.
+    /// The report, and the exit code.
     pub(crate) fn report(&self) -> Result<(Report, ExitCode), Failure> {
         self.round.refuse_accuracy()?;
         let round = self.round.spec()?;
@@ -238,7 +238,7 @@ fn typed<T: FromStr<Err = NotAllowed>>(
     parsed.map_err(|error| Failure::value(flag, text, &error.to_string()))
 }
 
-/// The method of what was found.
+/// The name of the attack, in the column of methods.
 const ATTACK: &str = "likelihood-ratio attack";
 
 /// The two datasets in words.
@@ -264,7 +264,7 @@ fn story(audited: &Audited) -> String {
         Holds::Second => ("second", "first"),
     };
     format!(
-        "{}, sending {sends}; {looked} speaks for the {likelier} value by a factor of {:.4} or more\n\
+        "{}, sending {sends}; {looked} favors the {likelier} value by a likelihood ratio of {:.4} or more\n\
          in {} of {} runs with it, and in {} of as many with the {other} (seed {}).",
         datasets(audited),
         finding.threshold,

@@ -49,7 +49,7 @@ impl Solve {
         }
     }
 
-    /// In which direction a value is better.
+    /// Whether the largest or the least value is the best.
     fn best(self) -> &'static str {
         match self {
             Self::Users | Self::Sigma => "least",
@@ -83,7 +83,8 @@ impl CalibrateArguments {
         let delta = Delta::new(self.delta.0)?;
         let unknown = self.solve.unknown();
         let spec = self.round.open(unknown, "what is to be solved for")?;
-        // A description that makes no sense at any value is refused as such; a sample must fit in.
+        // A description that is invalid at every value is refused here. The number of users is large, so that
+        // a sample fits.
         let example = if unknown == Unknown::Users { 1e15 } else { 1.0 };
         spec.with(unknown, example).plan()?;
         let found = calibrate(unknown, target, delta, |value| {
@@ -135,7 +136,7 @@ impl CalibrateArguments {
     }
 }
 
-/// A whole number where it is one.
+/// A JSON integer where the unknown is a whole number.
 fn number(solve: Solve, value: f64) -> Value {
     if solve.unknown().is_whole() {
         json!(value as u64)
@@ -152,7 +153,7 @@ fn blocks(
     found: &Calibration,
 ) -> Vec<Block> {
     let flag = flag(solve.unknown().parameter());
-    // The library has already rounded it to where it still meets the budget.
+    // The library has already rounded it to the side that meets the budget.
     let value = if solve.unknown().is_whole() {
         solve.printed(found.value)
     } else {
@@ -161,13 +162,12 @@ fn blocks(
     let (upper, lower) = (found.answer.upper(), found.answer.lower());
     let (target, delta) = (plain(target.value()), plain(delta.value()));
     let extreme = if found.is_extreme {
-        " (there is no other to ask for)"
+        " (the end of the allowed range)"
     } else {
         ""
     };
     let at_best = match found.at_best {
-        None => "How much further an analysis could get is not known: there is no lower bound."
-            .to_owned(),
+        None => "There is no lower bound, so a better analysis might allow more.".to_owned(),
         Some(at_best) if at_best == found.value => "No analysis can allow more.".to_owned(),
         Some(at_best) => {
             let at_best = solve.printed(at_best);

@@ -43,7 +43,7 @@ impl EpsilonArguments {
     }
 }
 
-/// Seconds as a person would say them.
+/// Seconds as a short text.
 fn seconds(seconds: f64) -> String {
     if seconds < 1e-3 {
         "<1 ms".to_owned()
@@ -114,7 +114,7 @@ fn blocks(heading: String, relation: &str, entries: &[Comparison]) -> Vec<Block>
     blocks.extend(notes.iter().enumerate().map(note));
     let sections = [
         (
-            "\nAnother mechanism, for scale; no bound on this one:",
+            "\nBounds on another mechanism, for comparison only:",
             others,
         ),
         ("\nNot applicable here:", unmet),
@@ -152,7 +152,7 @@ fn object(entry: &Comparison) -> Value {
     object
 }
 
-/// Numbers of other mechanisms are left out: a column would not keep a program from taking them for bounds.
+/// Bounds on other mechanisms are left out, so that a program does not take them for bounds on this one.
 fn csv(delta: f64, entries: &[Comparison]) -> Grid {
     let mut csv = Grid::new([
         "delta", "epsilon", "side", "standing", "bound", "order", "tightest", "seconds", "needs",

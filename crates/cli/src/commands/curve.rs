@@ -67,7 +67,8 @@ pub(crate) struct CurveArguments {
     /// Central epsilon: the answer is delta
     #[arg(long, value_name = "E", help_heading = "Question")]
     epsilon: Option<Real>,
-    /// 'tightest' (the bracket), 'all', or parts of names of published bounds (see compare), with commas
+    /// 'tightest' (the upper and lower bound of this tool), 'all', or parts of names of published bounds (see
+    /// compare), separated by commas
     #[arg(
         long,
         value_name = "WHICH",
@@ -75,30 +76,31 @@ pub(crate) struct CurveArguments {
         help_heading = "Question"
     )]
     bounds: String,
-    /// Draws a picture into this file, .svg or .png; bounds above 100 times the bracket are left out of it
+    /// Write a picture to this file, .svg or .png; values above 100 times the upper bound of this tool are
+    /// not drawn
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     plot: Option<PathBuf>,
 }
 
-/// The rounds, with the parameter that varies left open.
+/// The rounds, without a value of the parameter that varies.
 struct Asking {
     question: Question,
-    /// The one kind of round, where it changes along the way.
+    /// The description of the round, if the parameter that varies is one of the round.
     spec: Option<RoundSpec>,
     sentence: String,
     query: Map<String, Value>,
 }
 
-/// The most values of a series.
+/// The most values of a series: limits the time of a command.
 const MOST: u64 = 1000;
-/// The most columns that a table for people has; beyond, only the bracket is printed.
+/// The most bounds that the printed table has; with more of them, only the two of this tool are printed.
 const WIDEST: usize = 6;
 
-/// A bound this many times the largest value of the bracket is not drawn: it would flatten the picture. It is
-/// in the numbers.
+/// A value above this many times the largest upper bound of this tool is not drawn, because it would flatten
+/// the picture. JSON and CSV have it.
 const DWARFED: f64 = 100.0;
 
-/// What is computed at each value.
+/// The quantity that is computed at each value.
 #[derive(Clone, Copy)]
 enum Asked {
     EpsilonAt(Delta),
@@ -158,7 +160,7 @@ struct Point {
     value: Option<f64>,
 }
 
-/// The name of our own bracket in a legend.
+/// The name of the two bounds of this tool in a legend.
 const OURS: &str = "shuffledp";
 
 impl Over {
@@ -173,7 +175,8 @@ impl Over {
         }
     }
 
-    /// What it may be; words about the rounds have their own limits.
+    /// The smallest and the largest value, and a description. Parameters of the rounds are checked by the
+    /// library.
     fn domain(self) -> (f64, f64, &'static str) {
         let most = f64::MAX;
         match self {
@@ -213,7 +216,7 @@ impl CurveArguments {
         if matches!(asked, Asked::DeltaAt(_) | Asked::DeltaOver)
             && !matches!(bounds, Bounds::Tightest)
         {
-            let message = "--bounds: published bounds say what epsilon is at a delta: ask with --delta, or \
+            let message = "--bounds: published bounds give epsilon at a delta: ask with --delta, or \
                            --over delta";
             return Err(Failure::flag("--bounds", message));
         }
@@ -263,7 +266,7 @@ impl CurveArguments {
         }
         let is_whole = self.over.unknown().is_some_and(Unknown::is_whole);
         let steps = (points - 1) as f64;
-        // Six digits are enough for values that are far enough apart.
+        // Values are rounded to six digits where neighboring values differ by more.
         let apart = if self.log {
             (to.ln() - from.ln()) / steps
         } else {
@@ -318,7 +321,7 @@ impl CurveArguments {
         }
     }
 
-    /// The rounds at the first value, and in a sentence that leaves open what varies.
+    /// The rounds at the first value, and a sentence in which the parameter that varies is a letter.
     fn asking(&self, at: &[f64]) -> Result<Asking, Failure> {
         let Some(unknown) = self.over.unknown() else {
             let question = self.round.question()?;
@@ -337,7 +340,7 @@ impl CurveArguments {
             let message = format!("--over {over} is not for --randomizer {name}");
             return Err(Failure::flag("--over", message));
         }
-        // Both ends are looked at before anything is computed; errors are about what was typed.
+        // Both ends are checked before anything is computed; errors name the flags --from and --to.
         let end = |value: f64, typed: &str, text: Real| {
             let question = Question::of(spec.with(unknown, value));
             question.map_err(|failure| failure.about(&flag(parameter), typed, &text.to_string()))
@@ -401,7 +404,7 @@ impl CurveArguments {
         })
     }
 
-    /// Where the rounds stay the same they are priced once.
+    /// A function of the value, where the rounds do not depend on it: the account is then prepared once.
     #[expect(clippy::type_complexity, reason = "a closure, named where it is used")]
     fn shared(
         &self,
@@ -529,7 +532,7 @@ impl CurveArguments {
             .fold(0.0f64, |most, value| most.max(*value));
         let others = sheet.series.iter().flat_map(|series| &series.values);
         let left_out = if others.flatten().any(|value| *value > DWARFED * most) && most > 0.0 {
-            " (bounds above 100 times the bracket are not drawn)"
+            " (bounds above 100 times the upper bound of shuffledp are not drawn)"
         } else {
             ""
         };
@@ -580,12 +583,12 @@ fn one_kind() -> Failure {
     Failure::flag("--bounds", message)
 }
 
-/// Six digits: values that a person can type again.
+/// Rounds to six digits, so that a person can type the value.
 fn short(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// Both ends of an answer; a plan that no epsilon is proved for has no point.
+/// The two bounds of an answer; none where no finite epsilon can be proved.
 fn bracket<T: Copy + Into<f64>>(answer: Result<Answer<T>, Error>) -> Result<Vec<Point>, Failure> {
     let answer = match answer {
         Ok(answer) => answer,
@@ -601,7 +604,7 @@ fn bracket<T: Copy + Into<f64>>(answer: Result<Answer<T>, Error>) -> Result<Vec<
     Ok(points.into())
 }
 
-/// Points as series: ours first, then the others, the lowest at the end first.
+/// Points as series: those of this tool first, then the others, sorted by their last value.
 fn collect(points: Vec<Vec<Point>>) -> Vec<Series> {
     let count = points.len();
     let mut all: Vec<Series> = Vec::new();
@@ -648,7 +651,7 @@ fn collect(points: Vec<Vec<Point>>) -> Vec<Series> {
     all
 }
 
-/// Whether the rounds have such a number: ε₀ and σ belong to some randomizers only.
+/// Whether the rounds have this parameter: ε₀ and σ are parameters of some randomizers only.
 fn belongs(spec: &RoundSpec, parameter: Parameter) -> bool {
     match parameter {
         Parameter::Epsilon0 | Parameter::Sigma => {
@@ -705,7 +708,7 @@ fn blocks(asking: &Asking, quantity: &str, sheet: &Sheet) -> Vec<Block> {
     if more > 0 {
         blocks.push(Block::Line(format!(
             "{more} more bounds are in --format csv and json, and in the picture (--plot) where they are \
-             below {DWARFED} times the bracket."
+             below {DWARFED} times the upper bound."
         )));
     }
     blocks

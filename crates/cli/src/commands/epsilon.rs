@@ -64,7 +64,7 @@ impl DeltaArguments {
     }
 }
 
-/// The answer to "what is `asked` at `given`".
+/// The report of the quantity `asked` at the quantity `given`.
 fn report<T: Copy + Into<f64> + serde::Serialize>(
     question: &Question,
     (given, at): (&'static str, f64),
@@ -126,7 +126,7 @@ pub(crate) fn table<T: Copy + Into<f64>>(asked: &str, answer: &Answer<T>) -> Gri
     table
 }
 
-/// What is known from below.
+/// The lower bound in a sentence.
 pub(crate) fn from_below<T: Copy + Into<f64>>(lower: &Bound<T>) -> String {
     match lower.attained_by() {
         Some(words) if lower.value() > 0.0 => format!("no proof can get below {lower}: {words}"),

@@ -22,7 +22,7 @@ pub(crate) struct RdpArguments {
     orders: String,
 }
 
-/// The most orders a list may have.
+/// The most orders of a list: limits the time of a command.
 const MOST: usize = 10_000;
 
 /// 2,4,8:64:8 as numbers.

@@ -14,22 +14,23 @@ pub(crate) struct ReproduceArguments {
     /// An exhibit by its name, a paper for all of its exhibits, or 'all'
     #[arg(value_name = "ID", required_unless_present = "list")]
     id: Option<String>,
-    /// Lists the names
+    /// List the names of all exhibits
     #[arg(long, conflicts_with_all = ["id", "out"])]
     list: bool,
-    /// The folder to write into, one folder in it for each paper
+    /// Folder to write into, with one subfolder for each paper
     #[arg(long, value_name = "DIR", default_value = "papers")]
     out: PathBuf,
-    /// A folder with MNIST's files, for the exhibits that learn (`scripts/fetch-data mnist DIR` fetches them)
+    /// Folder with the files of MNIST, for exhibits that train a model (`scripts/fetch-data mnist DIR`
+    /// fetches them)
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 }
 
-/// What exhibits that learn need, and where it comes from.
+/// The data that exhibits which train a model need, and its source.
 const MNIST: &str = "a folder with MNIST's files (`scripts/fetch-data mnist DIR` fetches them)";
 
 impl ReproduceArguments {
-    /// Makes what was asked for, and says what was written.
+    /// Computes the exhibits, and returns the paths of the files written.
     pub(crate) fn text(&self) -> Result<String, Failure> {
         let all = exhibits();
         let Some(id) = &self.id else {
@@ -100,7 +101,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::flag("--out", format!("--out: {name} cannot be written: {error}"))
 }
 
-/// Learns from the examples in a folder as `shuffledp train` would.
+/// Trains on the examples in a folder as `shuffledp train` does.
 struct Student<'a>(&'a Path);
 
 impl Learner for Student<'_> {

@@ -22,12 +22,12 @@ use shuffledp_plot::{Look, Series, Sheet};
 use shuffledp_tables::Column;
 use std::path::PathBuf;
 
-/// Lines of a table for people.
+/// Most lines of the printed table.
 pub(crate) const LINES: usize = 20;
-/// Values whose names fit under a picture.
+/// Most values whose names fit under a picture.
 const NAMED: usize = 40;
 
-/// What is collected.
+/// The statistic that is collected.
 #[derive(Args)]
 pub(crate) struct SimulateArguments {
     #[command(subcommand)]
@@ -54,7 +54,7 @@ enum What {
             --range 0..120 --epsilon0 4 --truth"
     )]
     Quantiles(quantiles::QuantilesArguments),
-    /// The values of a column that many hold, without a list of values
+    /// The most frequent values of a column, without a list of possible values
     #[command(
         after_help = "Example:\n  shuffledp simulate heavy-hitters --input words.csv --column word \
             --epsilon0 4 --truth"
@@ -94,7 +94,7 @@ impl SimulateArguments {
 struct RoundArguments {
     #[command(flatten)]
     flags: RoundFlags,
-    /// A CSV file with a header, or a Parquet file: one record a user
+    /// CSV file with a header, or Parquet file: one record for each user
     #[arg(long, value_name = "FILE", help_heading = "Records")]
     input: PathBuf,
     /// The column that is collected
@@ -124,7 +124,7 @@ struct RoundArguments {
         help_heading = "Question"
     )]
     confidence: Real,
-    /// Show the true values too, which a real collection never knows
+    /// Also print the true values, which a real collection does not know
     #[arg(long, help_heading = "Output")]
     truth: bool,
     /// A picture of the estimates and the truth, .svg or .png
@@ -136,16 +136,16 @@ struct RoundArguments {
     seed: Option<Count>,
 }
 
-/// What came out, with what the estimates are of.
+/// The outcome of a collection, with names for its estimates.
 struct Collected {
     outcome: Outcome,
-    /// What the names are, and what the values.
+    /// Headings of the names and of the values.
     columns: [&'static str; 2],
-    /// What each reading is of.
+    /// The name of each estimate.
     names: Vec<String>,
-    /// What was asked beyond the round.
+    /// Parameters of the statistic, for JSON.
     asked: Map<String, Value>,
-    /// What a reader must know beyond that.
+    /// Remarks for readers.
     notes: Vec<String>,
 }
 
@@ -203,12 +203,12 @@ impl RoundArguments {
         self.column().within(low, high).map_err(refused_records)
     }
 
-    /// The confidence of an interval, as people say it.
+    /// The confidence of an interval in percent.
     fn percent(&self) -> String {
         plain(100.0 * self.confidence.0)
     }
 
-    /// What was run, in sentences.
+    /// The round in sentences.
     fn sentence(&self, outcome: &Outcome) -> Result<String, Failure> {
         let mut sentence = outcome.round.sentence(None);
         let Real(dropout) = self.dropout;
@@ -380,7 +380,8 @@ impl RoundArguments {
         csv
     }
 
-    /// Estimates with their intervals and the truth beside each other; many of them over the truth.
+    /// Estimates with their intervals next to the truth; more than [`NAMED`] of them are drawn over the
+    /// truth.
     fn picture(&self, collected: &Collected) -> Result<Vec<u8>, Failure> {
         let path = self.plot.clone().unwrap_or_default();
         let [names, values] = collected.columns;
@@ -462,7 +463,7 @@ fn decimals(lines: &[(&str, Reading)]) -> Option<usize> {
     (digits <= 12.0 && largest < 1e12).then(|| digits.max(0.0) as usize)
 }
 
-/// A name on one line, without what would move a cursor, and not too long.
+/// A name on one line, without control characters, and cut to a limit.
 fn printable(name: &str) -> String {
     const SHOWN: usize = 40;
     let mut text: String = name

@@ -1,5 +1,5 @@
-//! `shuffledp train`: private learning on examples that stay with their owners, with the budget as it is
-//! spent.
+//! `shuffledp train`: trains a model from clipped and randomized gradients, and prints the privacy budget as
+//! it is spent.
 //!
 //! Flags become a [`RunSpec`]; the library runs it; this module prints its events and its outcome.
 
@@ -29,33 +29,33 @@ use std::path::PathBuf;
 /// The flags that describe a run.
 #[derive(Args, Debug)]
 struct TrainFlags {
-    /// A folder with MNIST's, Fashion-MNIST's or CIFAR-10's files, or a CSV or Parquet table: one example a
-    /// user
+    /// Folder with the files of MNIST, Fashion-MNIST or CIFAR-10, or a CSV or Parquet table: one example for
+    /// each user
     #[arg(long, value_name = "PATH", help_heading = "Data")]
     data: Option<PathBuf>,
-    /// Learn from a synthetic set, made here
+    /// Learn from a synthetic data set
     #[arg(long, conflicts_with = "data", help_heading = "Data")]
     demo: bool,
-    /// The column of a table to be learnt; every other column is a number
+    /// The column of a table that is predicted; every other column is a number
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     label: Option<String>,
-    /// Where the numbers of a table lie, known beforehand: lo..hi, or name=lo..hi for one column [default:
-    /// 0..1]
+    /// Public range of the numbers of a table: lo..hi, or name=lo..hi for one column [default: 0..1]
     #[arg(long, value_name = "RANGE", help_heading = "Data")]
     range: Vec<String>,
-    /// The classes of a table, known beforehand, between commas
+    /// Public list of the classes of a table, separated by commas
     #[arg(long, value_name = "LIST", help_heading = "Data")]
     classes: Option<String>,
-    /// The share of a table's rows to be judged by [default: 0.2]
+    /// Fraction of a table's rows that are test examples [default: 0.2]
     #[arg(long, value_name = "F", help_heading = "Data")]
     test_share: Option<Real>,
-    /// Hold this share of the training examples out, and judge by them instead of the test examples
+    /// Hold out this fraction of the training examples, and measure accuracy on them instead of the test
+    /// examples
     #[arg(long, value_name = "F", help_heading = "Data")]
     validation: Option<Real>,
-    /// What the model sees [default: oriented-gradients for logistic regression on pictures, else plain]
+    /// Features of an example [default: oriented-gradients for logistic regression on pictures, else plain]
     #[arg(long, value_parser = choice::<FeatureKind>(), help_heading = "Model")]
     features: Option<FeatureKind>,
-    /// What is trained
+    /// Model
     #[arg(
         long,
         value_parser = choice::<ModelKind>(),
@@ -66,7 +66,7 @@ struct TrainFlags {
     /// Numbers in the hidden layer of mlp [default: 32]
     #[arg(long, value_name = "N", help_heading = "Model")]
     hidden: Option<Count>,
-    /// What follows a hidden layer
+    /// Activation after a hidden layer
     #[arg(
         long,
         value_parser = choice::<Activation>(),
@@ -74,7 +74,7 @@ struct TrainFlags {
         help_heading = "Model"
     )]
     activation: Activation,
-    /// How people are asked, and whom they trust
+    /// Learning algorithm, with its trust model
     #[arg(
         long,
         value_parser = choice::<AlgorithmKind>(),
@@ -82,7 +82,7 @@ struct TrainFlags {
         help_heading = "Mechanism"
     )]
     algorithm: AlgorithmKind,
-    /// What protects a gradient [default: r-2; laplace for blocks]
+    /// Local randomizer of a gradient [default: r-2; laplace for blocks]
     #[arg(
         long,
         value_name = "NAME",
@@ -90,10 +90,10 @@ struct TrainFlags {
         help_heading = "Mechanism"
     )]
     randomizer: Option<String>,
-    /// Local guarantee of one report
+    /// Local epsilon of one report
     #[arg(long, value_name = "E0", help_heading = "Mechanism")]
     epsilon0: Option<Real>,
-    /// Gaussian noise in units of --clip, for gaussian and central
+    /// Standard deviation of the Gaussian noise in units of --clip, for gaussian and central
     #[arg(long, value_name = "S", help_heading = "Mechanism")]
     sigma: Option<Real>,
     /// The norm that gradients are clipped to, the randomizer's norm [default: 1; none for none]
@@ -111,7 +111,7 @@ struct TrainFlags {
     /// Batches of an epoch, for central [default: 100]
     #[arg(long, value_name = "K", help_heading = "Mechanism")]
     batches: Option<Count>,
-    /// Add reports where they are drawn instead of shuffling them: the sum has the same law
+    /// Add up reports without shuffling them: faster, and the sum has the same distribution
     #[arg(long, help_heading = "Mechanism")]
     fast: bool,
     /// Rounds; epochs for blocks and central [default: 100, or as many as --target-epsilon allows, at most
@@ -121,7 +121,7 @@ struct TrainFlags {
     /// Learning rate of the first round [default: 0.1]
     #[arg(long, value_name = "R", help_heading = "Learning")]
     rate: Option<Real>,
-    /// How the rate changes
+    /// Schedule of the learning rate
     #[arg(
         long,
         value_parser = choice::<Schedule>(),
@@ -129,7 +129,7 @@ struct TrainFlags {
         help_heading = "Learning"
     )]
     schedule: Schedule,
-    /// What the server does with a mean gradient
+    /// Optimizer of the server
     #[arg(
         long,
         value_parser = choice::<OptimizerKind>(),
@@ -143,7 +143,7 @@ struct TrainFlags {
     /// Keep the parameters within this distance of the start
     #[arg(long, value_name = "R", help_heading = "Learning")]
     radius: Option<Real>,
-    /// Stop before the round that would take the certified epsilon above this
+    /// Stop before the round whose certified epsilon would exceed this
     #[arg(long, value_name = "E", help_heading = "Question")]
     target_epsilon: Option<Real>,
     /// Central delta, in [1e-300, 1)
@@ -154,7 +154,7 @@ struct TrainFlags {
         help_heading = "Question"
     )]
     delta: Real,
-    /// Rounds between two looks at accuracy and epsilon [default: a twentieth of all]
+    /// Rounds between two lines of accuracy and epsilon [default: a twentieth of all]
     #[arg(long, value_name = "K", help_heading = "Output")]
     every: Option<Count>,
     /// Simulate: the same seed gives the same run, and protects nobody [default: the operating system's
@@ -167,10 +167,10 @@ struct TrainFlags {
 pub(crate) struct TrainArguments {
     #[command(flatten)]
     flags: TrainFlags,
-    /// A new folder for the run: record.json, rounds.csv, accuracy.svg, and a checkpoint to go on from
+    /// New folder for the run: record.json, rounds.csv, accuracy.svg, and a checkpoint for --resume
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Go on with the run of this folder; its record has all other options
+    /// Continue the run of this folder; its record has all other options
     #[arg(long, value_name = "DIR", exclusive = true, help_heading = "Output")]
     resume: Option<PathBuf>,
     /// How to print
@@ -185,7 +185,7 @@ fn randomizer_names() -> impl TypedValueParser<Value = String> {
 }
 
 impl TrainArguments {
-    /// Runs, printing as it goes where people read, and gives the text that is left to print.
+    /// Runs, printing lines during the run in the table format, and returns the rest of the text.
     pub(crate) fn text(&self) -> Result<String, Failure> {
         let (spec, mut folder) = match (&self.resume, &self.out) {
             (Some(path), _) => {
@@ -276,13 +276,13 @@ pub(crate) fn parsed(line: &str) -> Result<RunSpec, Failure> {
     Line::try_parse_from(line.split_whitespace())?.flags.spec()
 }
 
-/// The round that a run is charged for, and the rounds that were looked at with the accuracy after each.
+/// The round that a run is accounted as, and pairs of a round and the accuracy after it.
 pub(crate) struct Course {
     pub(crate) round: Option<Round>,
     pub(crate) looks: Vec<(u64, f64)>,
 }
 
-/// Runs in memory and without prices; `step` hears of every round, and of how many there are.
+/// Runs in memory without accounting; `step` is called after every round with its number and the total.
 pub(crate) fn course(spec: RunSpec, step: &mut dyn FnMut(u64, u64)) -> Result<Course, Failure> {
     let setup = set_up(spec)?;
     let outcome = run::<Failure>(&setup, None, Looks::Unpriced, &mut |event| {
@@ -334,7 +334,7 @@ fn read(spec: &TableSpec) -> Result<Data, Failure> {
     Ok(data)
 }
 
-/// Ranges as they are typed: `LO..HI` for all columns, `name=LO..HI` for one.
+/// Parses ranges: `LO..HI` for all columns, `name=LO..HI` for one.
 fn ranges(texts: &[String]) -> Result<Vec<ColumnRange>, Failure> {
     let parsed = texts.iter().map(|text| {
         // A name may hold an equals sign, a range does not.
@@ -350,7 +350,7 @@ fn ranges(texts: &[String]) -> Result<Vec<ColumnRange>, Failure> {
     parsed.collect()
 }
 
-/// A path that a process elsewhere understands, for the record.
+/// Makes the path of the data absolute, for the record.
 fn with_full_path(mut spec: RunSpec) -> RunSpec {
     let path = match &mut spec.data {
         Some(Source::Folder(path)) => path,
@@ -445,7 +445,7 @@ fn say(line: &str) -> Result<(), Failure> {
     }
 }
 
-/// So many rounds.
+/// A number of rounds in words.
 fn many(rounds: u64) -> String {
     match rounds {
         1 => "1 round".to_owned(),

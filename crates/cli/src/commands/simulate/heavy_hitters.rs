@@ -1,4 +1,4 @@
-//! The values of a column that many hold.
+//! The most frequent values of a column.
 
 use super::{Collected, RoundArguments, progress};
 use crate::failure::Failure;
@@ -11,15 +11,15 @@ use shuffledp::protocol::survey::Survey;
 use shuffledp::randomizers::Randomizer;
 use shuffledp_tables::Values;
 
-/// What to look for.
+/// Flags of heavy hitters.
 #[derive(Args)]
 pub(super) struct HeavyHittersArguments {
     #[command(flatten)]
     pub(super) round: RoundArguments,
-    /// Bytes of the longest value that may be held, from 1 to 64: a question each
+    /// Bytes of the longest possible value, from 1 to 64; each device is asked about one prefix length
     #[arg(long, value_name = "L", default_value = "16", help_heading = "Records")]
     length: Count,
-    /// How many to show at most
+    /// Most values to print
     #[arg(long, value_name = "K", default_value = "10", help_heading = "Output")]
     top: Count,
 }
@@ -44,8 +44,7 @@ impl HeavyHittersArguments {
         let mut found = survey.heavy_hitters(&names, &places, length, open, sent)?;
         found.outcome.readings.truncate(top);
         let mut notes = vec![match found.values.is_empty() {
-            true => "Nothing stands out: no value is held by enough users to be told from noise."
-                .to_owned(),
+            true => "No value is held by enough users to be distinguished from noise.".to_owned(),
             false => format!(
                 "Of {} values that were asked about; the intervals hold for all of them at once.",
                 found.asked

@@ -9,13 +9,12 @@ use serde_json::Map;
 use shuffledp::protocol::survey::Survey;
 use shuffledp_tables::Values;
 
-/// What to count.
+/// Flags of a histogram.
 #[derive(Args)]
 pub(super) struct HistogramArguments {
     #[command(flatten)]
     pub(super) round: RoundArguments,
-    /// The values that there are: a list such as a,b,c or whole numbers such as 0..999 [default: those in the
-    /// file]
+    /// The possible values: a list such as a,b,c or whole numbers such as 0..999 [default: those in the file]
     #[arg(
         long,
         value_name = "LIST",
@@ -23,7 +22,7 @@ pub(super) struct HistogramArguments {
         help_heading = "Records"
     )]
     values: Option<String>,
-    /// Put the shares where shares can be: none negative, 1 in all
+    /// Adjust the shares so that none is negative and they sum to 1
     #[arg(long, help_heading = "Output")]
     consistent: bool,
 }

@@ -7,12 +7,12 @@ use clap::Args;
 use serde_json::Map;
 use shuffledp::protocol::survey::Survey;
 
-/// What to average.
+/// Flags of a mean.
 #[derive(Args)]
 pub(super) struct MeanArguments {
     #[command(flatten)]
     pub(super) round: RoundArguments,
-    /// Where the numbers lie, known beforehand: from..to
+    /// Public range of the numbers: from..to
     #[arg(long, value_name = "LO..HI", help_heading = "Records")]
     range: Range,
 }

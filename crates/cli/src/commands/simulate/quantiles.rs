@@ -9,12 +9,12 @@ use serde_json::json;
 use shuffledp::plain;
 use shuffledp::protocol::survey::Survey;
 
-/// What to rank.
+/// Flags of quantiles.
 #[derive(Args)]
 pub(super) struct QuantilesArguments {
     #[command(flatten)]
     pub(super) round: RoundArguments,
-    /// Where the numbers lie, known beforehand: from..to
+    /// Public range of the numbers: from..to
     #[arg(long, value_name = "LO..HI", help_heading = "Records")]
     range: Range,
     /// Shares of the users at or below, such as 0.5 for the median
