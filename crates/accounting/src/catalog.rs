@@ -68,6 +68,27 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// An entry that takes no further parameters, and whose pairs of values are all alike.
+    pub(crate) const fn new(
+        name: &'static str,
+        title: &'static str,
+        needs: &'static [Parameter],
+        input: fn(&RandomizerSpec) -> Input,
+        mechanism: fn(&RandomizerSpec) -> Result<Mechanism, Error>,
+        phrase: fn(&RandomizerSpec) -> String,
+    ) -> Self {
+        Self {
+            name,
+            title,
+            needs,
+            takes: &[],
+            pairs_are_alike: true,
+            input,
+            mechanism,
+            phrase,
+        }
+    }
+
     /// The name in flags, plan files and JSON.
     pub fn name(&self) -> &'static str {
         self.name

@@ -3,9 +3,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use shuffledp_accounting::{
-    Account, Epsilon, Mechanism, OracleKind, Plan, Round, account, compare,
-};
+mod common;
+
+use common::bounds::{delta_of as delta, epsilon};
+use shuffledp_accounting::{Mechanism, OracleKind, Plan, Round, account, compare};
 use std::collections::HashMap;
 
 /// The categories of the enumeration: two that change, and a third.
@@ -111,16 +112,6 @@ fn round(kind: OracleKind, epsilon0: f64, users: u64, part: Part) -> Round {
         Part::Sample(m) => round.sample(u64::from(m)).unwrap(),
         Part::CheckIn(g) => round.check_in(g).unwrap(),
     }
-}
-
-fn delta(account: &Account, epsilon: f64) -> (f64, f64) {
-    let answer = account.delta(Epsilon::new(epsilon).unwrap()).unwrap();
-    (answer.lower().value(), answer.upper().value())
-}
-
-fn epsilon(plan: impl Into<Plan>, delta: f64) -> (f64, f64) {
-    let answer = account(plan).unwrap().epsilon(delta).unwrap();
-    (answer.lower().value(), answer.upper().value())
 }
 
 #[test]

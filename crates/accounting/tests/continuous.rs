@@ -5,10 +5,9 @@
 
 mod common;
 
-use common::exhaustive;
-use shuffledp_accounting::{
-    Channel, Delta, Domain, Epsilon, Mechanism, Plan, Round, ScalarKind, account,
-};
+use common::bounds::delta;
+use common::{bounds, exhaustive};
+use shuffledp_accounting::{Channel, Delta, Domain, Mechanism, Plan, Round, ScalarKind, account};
 
 /// SplitMix64: the same settings on every machine.
 struct Random(u64);
@@ -26,20 +25,7 @@ impl Random {
 }
 
 fn epsilon(mechanism: Mechanism, users: u64, delta: f64) -> (f64, f64) {
-    let round = Round::new(mechanism, users).unwrap();
-    let answer = account(&round)
-        .unwrap()
-        .epsilon(Delta::new(delta).unwrap())
-        .unwrap();
-    (answer.lower().value(), answer.upper().value())
-}
-
-fn delta(round: &Round, epsilon: f64) -> (f64, f64) {
-    let answer = account(round)
-        .unwrap()
-        .delta(Epsilon::new(epsilon).unwrap())
-        .unwrap();
-    (answer.lower().value(), answer.upper().value())
+    bounds::epsilon(&Round::new(mechanism, users).unwrap(), delta)
 }
 
 /// Brackets computed independently (Python, convex-order convolution), all digits given.

@@ -5,28 +5,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod common;
+
+use common::bounds::{delta, epsilon};
 use shuffledp_accounting::{
     Channel, Delta, Epsilon, Mechanism, Plan, RatioSummary, Round, Side, account,
 };
 
 fn ldp(epsilon0: f64, users: u64) -> Round {
     Round::new(Mechanism::ldp(epsilon0).unwrap(), users).unwrap()
-}
-
-fn delta(round: &Round, epsilon: f64) -> (f64, f64) {
-    let answer = account(round)
-        .unwrap()
-        .delta(Epsilon::new(epsilon).unwrap())
-        .unwrap();
-    (answer.lower().value(), answer.upper().value())
-}
-
-fn epsilon(round: &Round, delta: f64) -> (f64, f64) {
-    let answer = account(round)
-        .unwrap()
-        .epsilon(Delta::new(delta).unwrap())
-        .unwrap();
-    (answer.lower().value(), answer.upper().value())
 }
 
 #[track_caller]

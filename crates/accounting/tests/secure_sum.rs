@@ -3,23 +3,15 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::bounds::{delta_of as delta, epsilon};
 use shuffledp_accounting::{
-    Account, Delta, Divergence, Domain, Epsilon, Mechanism, Plan, Round, account, compare,
-    with_dropout,
+    Delta, Divergence, Domain, Mechanism, Plan, Round, account, compare, with_dropout,
 };
 
 fn round(users: u64, sigma: f64) -> Round {
     Round::new(Mechanism::secure_sum(sigma, Domain::Ball).unwrap(), users).unwrap()
-}
-
-fn delta(account: &Account, epsilon: f64) -> (f64, f64) {
-    let answer = account.delta(Epsilon::new(epsilon).unwrap()).unwrap();
-    (answer.lower().value(), answer.upper().value())
-}
-
-fn epsilon(plan: impl Into<Plan>, delta: f64) -> (f64, f64) {
-    let answer = account(plan).unwrap().epsilon(delta).unwrap();
-    (answer.lower().value(), answer.upper().value())
 }
 
 /// Every row of golden/secure_sum.csv (mpmath, 40 digits): the forward direction is the worst.

@@ -64,16 +64,15 @@ const fn some(
     input: fn(&RandomizerSpec) -> Input,
     phrase: fn(&RandomizerSpec) -> String,
 ) -> Entry {
-    Entry {
+    let mechanism = |spec: &RandomizerSpec| Mechanism::some_ldp(spec.epsilon0()?);
+    Entry::new(
         name,
         title,
-        needs: &[Parameter::Epsilon0],
-        takes: &[],
-        pairs_are_alike: true,
+        &[Parameter::Epsilon0],
         input,
-        mechanism: |spec| Mechanism::some_ldp(spec.epsilon0()?),
+        mechanism,
         phrase,
-    }
+    )
 }
 
 impl AnyLdp {

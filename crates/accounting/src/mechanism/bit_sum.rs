@@ -49,16 +49,8 @@ const fn entry(
     mechanism: fn(&RandomizerSpec) -> Result<Mechanism, Error>,
     phrase: fn(&RandomizerSpec) -> String,
 ) -> Entry {
-    Entry {
-        name,
-        title,
-        needs: &[Parameter::Categories, Parameter::Epsilon0],
-        takes: &[],
-        pairs_are_alike: true,
-        input: |_| Input::Category,
-        mechanism,
-        phrase,
-    }
+    let needs = &[Parameter::Categories, Parameter::Epsilon0];
+    Entry::new(name, title, needs, |_| Input::Category, mechanism, phrase)
 }
 
 impl BitSum {

@@ -95,16 +95,12 @@ const fn entry(
     mechanism: fn(&RandomizerSpec) -> Result<Mechanism, Error>,
     phrase: fn(&RandomizerSpec) -> String,
 ) -> Entry {
+    let name = kind.names().0;
+    let needs = &[Parameter::Categories, Parameter::Epsilon0];
     Entry {
-        name: kind.names().0,
-        title,
-        needs: &[Parameter::Categories, Parameter::Epsilon0],
-        takes: &[],
         // Two values of Hadamard response may share a block or not.
         pairs_are_alike: !matches!(kind, OracleKind::HadamardResponse),
-        input: |_| Input::Category,
-        mechanism,
-        phrase,
+        ..Entry::new(name, title, needs, |_| Input::Category, mechanism, phrase)
     }
 }
 

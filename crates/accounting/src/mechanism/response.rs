@@ -92,14 +92,15 @@ const fn one_bit(
     phrase: fn(&RandomizerSpec) -> String,
 ) -> Entry {
     Entry {
-        name,
-        title,
-        needs: &[Parameter::Epsilon0],
         takes: &[Parameter::Dimension],
-        pairs_are_alike: true,
-        input,
-        mechanism,
-        phrase,
+        ..Entry::new(
+            name,
+            title,
+            &[Parameter::Epsilon0],
+            input,
+            mechanism,
+            phrase,
+        )
     }
 }
 

@@ -129,16 +129,8 @@ const fn entry(
     mechanism: fn(&RandomizerSpec) -> Result<Mechanism, Error>,
     phrase: fn(&RandomizerSpec) -> String,
 ) -> Entry {
-    Entry {
-        name,
-        title,
-        needs: &[Parameter::Epsilon0],
-        takes: &[],
-        pairs_are_alike: true,
-        input: |_| Input::Number,
-        mechanism,
-        phrase,
-    }
+    let needs = &[Parameter::Epsilon0];
+    Entry::new(name, title, needs, |_| Input::Number, mechanism, phrase)
 }
 
 impl Family for Scalar {

@@ -105,20 +105,13 @@ const fn on_a_grid(
     mechanism: fn(&RandomizerSpec) -> Result<Mechanism, Error>,
     phrase: fn(&RandomizerSpec) -> String,
 ) -> Entry {
-    Entry {
-        name,
-        title,
-        needs: &[
-            Parameter::Sigma,
-            Parameter::Categories,
-            Parameter::Dimension,
-        ],
-        takes: &[],
-        pairs_are_alike: true,
-        input: |_| Input::Vector(VectorNorm::L2),
-        mechanism,
-        phrase,
-    }
+    let needs = &[
+        Parameter::Sigma,
+        Parameter::Categories,
+        Parameter::Dimension,
+    ];
+    let input = |_: &RandomizerSpec| Input::Vector(VectorNorm::L2);
+    Entry::new(name, title, needs, input, mechanism, phrase)
 }
 
 fn phrase(noise: &str, spec: &RandomizerSpec) -> String {

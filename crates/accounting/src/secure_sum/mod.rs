@@ -13,9 +13,9 @@
 //! Hₐ(P‖Q) for every pair of datasets (Balle, Barthe, Gaboardi 2018, Theorem 2, as R is an average of sums
 //! in which user 1's value is replaced by another one). The values matter through their differences only.
 //!
-//! **Attained.** All other users hold user 1's second value. Then R = Q₁, so Q = Q₁ and P − aQ = qP₁ − (a − 1
-//! + q)Q₁: the forward line is an equation. The reverse line is the same pair the other way round, by
-//! H_{1/a}(P‖Q) = 1 − 1/a + Hₐ(Q‖P)/a.
+//! **Attained.** All other users hold user 1's second value. Then R = Q₁, so Q = Q₁ and
+//! P − aQ = qP₁ − (a − 1 + q)Q₁: the forward line is an equation. The reverse line is the same pair with its
+//! datasets exchanged, by H_{1/a}(P‖Q) = 1 − 1/a + Hₐ(Q‖P)/a.
 //!
 //! So the profile of one round is known exactly. Several rounds are composed from one profile for both
 //! directions for the upper bound, and from this pair for the lower bound.

@@ -130,8 +130,8 @@ struct RoundArguments {
     /// A picture of the estimates and the truth, .svg or .png
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     plot: Option<PathBuf>,
-    /// Simulate: the same seed gives the same run, and protects nobody [default: the operating system's
-    /// randomness]
+    /// Seed of a simulation: the same seed gives the same run, and its randomness protects nobody [default:
+    /// the operating system's randomness]
     #[arg(long, value_name = "S", help_heading = "Output")]
     seed: Option<Count>,
 }

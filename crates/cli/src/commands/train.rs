@@ -96,7 +96,7 @@ struct TrainFlags {
     /// Standard deviation of the Gaussian noise in units of --clip, for gaussian and central
     #[arg(long, value_name = "S", help_heading = "Mechanism")]
     sigma: Option<Real>,
-    /// The norm that gradients are clipped to, the randomizer's norm [default: 1; none for none]
+    /// Bound that gradients are clipped to, in the norm of the randomizer [default: 1; no clipping for none]
     #[arg(long, value_name = "C", help_heading = "Mechanism")]
     clip: Option<Real>,
     /// Users sampled each round, for cldp-sgd, local and none [default: all]
@@ -157,8 +157,8 @@ struct TrainFlags {
     /// Rounds between two lines of accuracy and epsilon [default: a twentieth of all]
     #[arg(long, value_name = "K", help_heading = "Output")]
     every: Option<Count>,
-    /// Simulate: the same seed gives the same run, and protects nobody [default: the operating system's
-    /// randomness]
+    /// Seed of a simulation: the same seed gives the same run, and its randomness protects nobody [default:
+    /// the operating system's randomness]
     #[arg(long, value_name = "S", help_heading = "Output")]
     seed: Option<Count>,
 }
