@@ -180,15 +180,16 @@ fn discrete_laplace_noise_converges() {
 /// The largest δ over all datasets of three users of a channel, by enumerating every multiset of reports.
 fn brute_force(rows: &[Vec<f64>], epsilon: f64) -> f64 {
     let (inputs, outputs) = (rows.len(), rows[0].len());
-    // The probability of each multiset of three reports.
+    // The probability of each multiset of three reports, at the place of its sorted triple.
     let law = |x: [usize; 3]| {
-        let mut law = std::collections::BTreeMap::new();
+        let mut law = vec![0.0; outputs * outputs * outputs];
         for a in 0..outputs {
             for b in 0..outputs {
                 for c in 0..outputs {
                     let mut reports = [a, b, c];
                     reports.sort_unstable();
-                    *law.entry(reports).or_insert(0.0) +=
+                    let [a1, b1, c1] = reports;
+                    law[(a1 * outputs + b1) * outputs + c1] +=
                         rows[x[0]][a] * rows[x[1]][b] * rows[x[2]][c];
                 }
             }
@@ -196,16 +197,13 @@ fn brute_force(rows: &[Vec<f64>], epsilon: f64) -> f64 {
         law
     };
     let mut worst: f64 = 0.0;
-    for x0 in 0..inputs {
-        for x1 in 0..inputs {
-            for y in 0..inputs {
-                for z in y..inputs {
-                    let (p, q) = (law([x0, y, z]), law([x1, y, z]));
-                    let value: f64 = p
-                        .iter()
-                        .map(|(reports, p)| (p - epsilon.exp() * q[reports]).max(0.0))
-                        .sum();
-                    worst = worst.max(value);
+    for y in 0..inputs {
+        for z in y..inputs {
+            let laws: Vec<Vec<f64>> = (0..inputs).map(|x| law([x, y, z])).collect();
+            for p in &laws {
+                for q in &laws {
+                    let excess = |(p, q): (&f64, &f64)| (p - epsilon.exp() * q).max(0.0);
+                    worst = worst.max(p.iter().zip(q).map(excess).sum());
                 }
             }
         }
