@@ -62,13 +62,16 @@ pub struct Entry {
     pub(crate) needs: &'static [Parameter],
     pub(crate) takes: &'static [Parameter],
     pub(crate) pairs_are_alike: bool,
+    /// Whether at a smaller ε₀ it is itself at a larger one, on a value that was randomized before: then each
+    /// user may have an ε₀ of their own (Theorem O, `per_user.proof.md`).
+    pub(crate) own_epsilon0: bool,
     pub(crate) input: fn(&RandomizerSpec) -> Input,
     pub(crate) mechanism: fn(&RandomizerSpec) -> Result<Mechanism, Error>,
     pub(crate) phrase: fn(&RandomizerSpec) -> String,
 }
 
 impl Entry {
-    /// An entry that takes no further parameters, and whose pairs of values are all alike.
+    /// An entry that takes no further parameters and one ε₀, and whose pairs of values are all alike.
     pub(crate) const fn new(
         name: &'static str,
         title: &'static str,
@@ -83,6 +86,7 @@ impl Entry {
             needs,
             takes: &[],
             pairs_are_alike: true,
+            own_epsilon0: false,
             input,
             mechanism,
             phrase,
@@ -107,6 +111,11 @@ impl Entry {
     /// Further parameters, which have defaults.
     pub fn takes(&self) -> &'static [Parameter] {
         self.takes
+    }
+
+    /// Whether each user may have an ε₀ of their own, in a known range.
+    pub fn takes_own_epsilon0(&self) -> bool {
+        self.own_epsilon0
     }
 
     /// Whether the analyzer sees nothing but the sum of all reports, and how many they are.

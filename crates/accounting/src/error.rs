@@ -339,6 +339,27 @@ pub enum Error {
         /// Its value, in short.
         value: String,
     },
+    /// A range of ε₀ for a randomizer whose bounds do not cover one.
+    #[error(
+        "epsilon0 {value} is a range, and users of {randomizer} with an epsilon0 of their own may not be \
+         hidden: give one number; a range is for {covered}"
+    )]
+    RangeNotCovered {
+        /// The randomizer's name.
+        randomizer: &'static str,
+        /// The range, in short.
+        value: String,
+        /// The names of the randomizers that take a range, in a sentence.
+        covered: String,
+    },
+    /// A range of ε₀ for a device.
+    #[error(
+        "epsilon0 {value} is a range, and a device that runs has one epsilon0: give one number"
+    )]
+    RangeOnDevice {
+        /// The range, in short.
+        value: String,
+    },
     /// A round without a number of users.
     #[error("users, the number of users, is needed")]
     UsersMissing,
@@ -457,6 +478,7 @@ impl Error {
             Self::TooFewHonest { .. } => Some(Parameter::Colluding),
             Self::SampleTooLarge { .. } => Some(Parameter::Sample),
             Self::UsersMissing => Some(Parameter::Users),
+            Self::RangeNotCovered { .. } | Self::RangeOnDevice { .. } => Some(Parameter::Epsilon0),
             Self::MissingParameter { parameter, .. } | Self::SurplusParameter { parameter, .. } => {
                 Some(*parameter)
             }

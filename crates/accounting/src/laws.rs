@@ -243,6 +243,7 @@ pub(crate) fn profiles_with(round: &Round, atoms: Atoms) -> Result<Vec<Profile>,
 /// Explicit adversaries, the one with the largest variance first.
 pub(crate) fn attained_profiles(round: &Round, fineness: Fineness) -> Result<Vec<Attained>, Error> {
     let mut attained = Vec::new();
+    let everybody = round.randomizer().everybody_at();
     for Adversary { atoms, name, words } in round.mechanism().adversaries(fineness)? {
         for atoms in attained_with(atoms, round.participation())? {
             let profile = match round.participation() {
@@ -252,7 +253,7 @@ pub(crate) fn attained_profiles(round: &Round, fineness: Fineness) -> Result<Vec
             attained.push(Attained {
                 profile: LowerProfile::Law(profile),
                 name: name.clone(),
-                words: words.clone(),
+                words: format!("{words}{everybody}"),
             });
         }
     }

@@ -50,6 +50,7 @@ mod many_rounds;
 mod mechanism;
 mod one_round;
 mod participation;
+mod per_user;
 mod plan;
 pub mod pld;
 pub mod profile;
@@ -79,9 +80,10 @@ pub use mechanism::{
     DirectionLaw, DiscreteGaussian, Local, Mechanism, Oracle, OracleKind, ScalarKind, SquareWave,
 };
 pub use participation::{Participation, Rate};
+pub use per_user::PerUser;
 pub use plan::Plan;
 pub use relation::Relation;
 pub use round::Round;
 pub use schema::round_schema;
-pub use spec::{RandomizerSpec, RateSpec, RoundSpec};
+pub use spec::{RandomizerSpec, RoundSpec};
 pub use unshuffled::{unshuffled, with_dropout};

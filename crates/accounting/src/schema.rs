@@ -64,10 +64,10 @@ fn described(parameter: Parameter) -> Value {
         Parameter::Rows => {
             json!({"type": "array", "items": {"type": "array", "items": {"type": "number"}}})
         }
-        Parameter::CheckIn => json!({"oneOf": [
-            {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-            {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
-        ]}),
+        Parameter::CheckIn => {
+            per_user(json!({"type": "number", "exclusiveMinimum": 0, "maximum": 1}))
+        }
+        Parameter::Epsilon0 => per_user(json!({"type": "number", "minimum": 0})),
         Parameter::Colluding => {
             json!({"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0})
         }
@@ -88,18 +88,28 @@ fn described(parameter: Parameter) -> Value {
     value
 }
 
-/// The parameters that a randomizer needs, and those that it does not have.
+/// One number, or the range that everybody's own lies in.
+fn per_user(one: Value) -> Value {
+    let range = json!({"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2});
+    json!({"oneOf": [one, range]})
+}
+
+/// The parameters that a randomizer needs, those that it does not have, and an ε₀ that is no range.
 fn requirements(entry: &Entry) -> Value {
     let needs: Vec<&str> = entry.needs().iter().map(|p| p.field()).collect();
     let others = Parameter::OF_RANDOMIZERS
         .iter()
         .filter(|p| !entry.needs().contains(p) && !entry.takes().contains(p));
-    let absent: Map<String, Value> = others
+    let mut properties: Map<String, Value> = others
         .map(|parameter| (parameter.field().to_owned(), json!(false)))
         .collect();
+    if entry.needs().contains(&Parameter::Epsilon0) && !entry.takes_own_epsilon0() {
+        let field = Parameter::Epsilon0.field().to_owned();
+        properties.insert(field, json!({"type": "number"}));
+    }
     let mut named = json!({"properties": {"randomizer": {"const": entry.name()}}});
     if entry.name() != "ldp" {
         named["required"] = json!(["randomizer"]);
     }
-    json!({"if": named, "then": {"required": needs, "properties": absent}})
+    json!({"if": named, "then": {"required": needs, "properties": properties}})
 }

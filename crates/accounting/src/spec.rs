@@ -24,22 +24,22 @@
 use crate::calibrate::Unknown;
 use crate::catalog::{self, Entry, Input};
 use crate::digits::{grouped, plain};
-use crate::error::{Error, Parameter, within_count};
-use crate::local::Domain;
+use crate::error::{Error, Parameter, within, within_count};
+use crate::local::{Domain, LocalEpsilon};
 use crate::mechanism::Mechanism;
 use crate::participation::Participation;
+use crate::per_user::PerUser;
 use crate::plan::Plan;
 use crate::relation::Relation;
 use crate::round::Round;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A randomizer by name, with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomizerSpec {
     pub(crate) entry: &'static Entry,
-    /// The local guarantee ε₀.
-    pub epsilon0: Option<f64>,
+    /// The local guarantee ε₀, or the range that everybody's own lies in.
+    pub epsilon0: Option<PerUser>,
     /// The local δ₀.
     pub delta0: Option<f64>,
     /// The standard deviation of Gaussian noise.
@@ -75,7 +75,7 @@ impl RandomizerSpec {
     ///     spec.mechanism().unwrap_err().to_string(),
     ///     "krr needs k, the number of categories (at least 2)"
     /// );
-    /// (spec.k, spec.epsilon0) = (Some(10), Some(3.0));
+    /// (spec.k, spec.epsilon0) = (Some(10), Some(3.0.into()));
     /// assert_eq!(spec.phrase(), "10-ary randomized response");
     /// assert!(spec.mechanism().is_ok());
     /// # Ok::<(), shuffledp_accounting::Error>(())
@@ -159,7 +159,7 @@ impl RandomizerSpec {
                 });
             }
         }
-        Ok(())
+        self.check_range()
     }
 
     /// A parameter as it was given, as a short text.
@@ -167,7 +167,7 @@ impl RandomizerSpec {
         let real = |value: Option<f64>| value.map(plain);
         let count = |value: Option<u64>| value.map(|value| value.to_string());
         match parameter {
-            Parameter::Epsilon0 => real(self.epsilon0),
+            Parameter::Epsilon0 => self.epsilon0.map(|value| value.to_string()),
             Parameter::Delta0 => real(self.delta0),
             Parameter::Sigma => real(self.sigma),
             Parameter::Domain => self.domain.map(|domain| domain.name().to_owned()),
@@ -186,10 +186,54 @@ impl RandomizerSpec {
         }
     }
 
-    /// ε₀, where it must be there.
+    /// The ε₀ that the accountant prices, where it must be there. Of a range it is the highest: for the
+    /// randomizers that take a range, a round of users with an ε₀ of their own costs what it costs with
+    /// everybody at the highest, no more and no less (Theorem O, `per_user.proof.md`).
     pub fn epsilon0(&self) -> Result<f64, Error> {
-        self.epsilon0
-            .ok_or_else(|| self.missing(Parameter::Epsilon0))
+        let epsilon0 = self.epsilon0.map(PerUser::highest);
+        epsilon0.ok_or_else(|| self.missing(Parameter::Epsilon0))
+    }
+
+    /// The ε₀ of a device, which has one where the randomizer has: a range is refused.
+    pub fn device_epsilon0(&self) -> Result<Option<f64>, Error> {
+        let one = |epsilon0: PerUser| {
+            let value = epsilon0.to_string();
+            epsilon0.common().ok_or(Error::RangeOnDevice { value })
+        };
+        self.epsilon0.map(one).transpose()
+    }
+
+    /// Which ε₀ users have in the instances that attain a lower bound, where they could have several.
+    pub(crate) fn everybody_at(&self) -> String {
+        match self.epsilon0 {
+            Some(PerUser::Range([_, highest])) => {
+                format!(", everybody at epsilon0 {}", plain(highest))
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// A range of ε₀ is one of numbers in order, and this randomizer's to have.
+    fn check_range(&self) -> Result<(), Error> {
+        let Some(PerUser::Range([lowest, highest])) = self.epsilon0 else {
+            return Ok(());
+        };
+        LocalEpsilon::new(lowest)?;
+        LocalEpsilon::new(highest)?;
+        within(
+            Parameter::Epsilon0,
+            highest,
+            lowest <= highest,
+            format!("[{}, 100], from the lowest epsilon0 on", plain(lowest)),
+        )?;
+        if lowest < highest && !self.entry.own_epsilon0 {
+            return Err(Error::RangeNotCovered {
+                randomizer: self.name(),
+                value: PerUser::Range([lowest, highest]).to_string(),
+                covered: catalog::names(Entry::takes_own_epsilon0),
+            });
+        }
+        Ok(())
     }
 
     /// σ, where it must be there.
@@ -225,10 +269,18 @@ impl RandomizerSpec {
         }
     }
 
-    /// The parameter that says how much noise there is, with its value, for a sentence.
-    fn amount(&self) -> Option<(Parameter, f64)> {
-        let epsilon0 = self.epsilon0.map(|value| (Parameter::Epsilon0, value));
-        epsilon0.or(self.sigma.map(|value| (Parameter::Sigma, value)))
+    /// The parameter that says how much noise there is, and a phrase with its value for a sentence.
+    fn amount(&self) -> Option<(Parameter, String)> {
+        let parameter = match self.epsilon0 {
+            Some(_) => Parameter::Epsilon0,
+            None => Parameter::Sigma,
+        };
+        let value = self.given(parameter)?;
+        let phrase = match self.epsilon0.and_then(PerUser::common) {
+            None if parameter == Parameter::Epsilon0 => format!("each with an epsilon0 in {value}"),
+            _ => format!("{} = {value}", parameter.field()),
+        };
+        Some((parameter, phrase))
     }
 }
 
@@ -243,32 +295,13 @@ pub struct RoundSpec {
     /// m of the n users take part, drawn without replacement.
     pub sample: Option<u64>,
     /// Each user takes part with a probability in this range.
-    pub check_in: Option<RateSpec>,
+    pub check_in: Option<PerUser>,
     /// A report may depend on earlier reports of the same round.
     pub adaptive_within_round: bool,
     /// The fraction of users who may collude with the analyzer.
     pub colluding: f64,
     /// How many such rounds there are.
     pub rounds: u64,
-}
-
-/// One probability of taking part, or a range that contains everybody's own.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum RateSpec {
-    /// The same for everybody.
-    One(f64),
-    /// From the lowest to the highest.
-    Range([f64; 2]),
-}
-
-impl fmt::Display for RateSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::One(rate) => f.write_str(&plain(*rate)),
-            Self::Range([lowest, highest]) => write!(f, "{}..{}", plain(*lowest), plain(*highest)),
-        }
-    }
 }
 
 impl RoundSpec {
@@ -292,10 +325,10 @@ impl RoundSpec {
             Participation::Everyone => {}
             Participation::Sample(size) => sample = Some(size),
             Participation::CheckIn(rate) if rate.lowest() == rate.highest() => {
-                check_in = Some(RateSpec::One(rate.lowest()));
+                check_in = Some(PerUser::One(rate.lowest()));
             }
             Participation::CheckIn(rate) => {
-                check_in = Some(RateSpec::Range([rate.lowest(), rate.highest()]));
+                check_in = Some(PerUser::Range([rate.lowest(), rate.highest()]));
             }
         }
         Self {
@@ -321,9 +354,9 @@ impl RoundSpec {
     pub fn with(&self, unknown: Unknown, value: f64) -> Self {
         let mut spec = self.clone();
         match unknown {
-            Unknown::Epsilon0 => spec.randomizer.epsilon0 = Some(value),
+            Unknown::Epsilon0 => spec.randomizer.epsilon0 = Some(value.into()),
             Unknown::Sigma => spec.randomizer.sigma = Some(value),
-            Unknown::CheckIn => spec.check_in = Some(RateSpec::One(value)),
+            Unknown::CheckIn => spec.check_in = Some(PerUser::One(value)),
             Unknown::Rounds => spec.rounds = value as u64,
             Unknown::Users => spec.users = Some(value as u64),
         }
@@ -357,9 +390,7 @@ impl RoundSpec {
         let rounds = many(Parameter::Rounds, "T", Some(self.rounds));
         let phrase = self.randomizer.phrase();
         let amount = match self.randomizer.amount() {
-            Some((parameter, value)) if open != Some(parameter) => {
-                format!(", {} = {}", parameter.field(), plain(value))
-            }
+            Some((parameter, phrase)) if open != Some(parameter) => format!(", {phrase}"),
             _ => String::new(),
         };
         if self.randomizer.input() == Input::Records {
@@ -417,8 +448,8 @@ impl TryFrom<&RoundSpec> for Round {
         }
         match spec.check_in {
             None => {}
-            Some(RateSpec::One(rate)) => round = round.check_in(rate)?,
-            Some(RateSpec::Range([lowest, highest])) => {
+            Some(PerUser::One(rate)) => round = round.check_in(rate)?,
+            Some(PerUser::Range([lowest, highest])) => {
                 round = round.check_in_between(lowest, highest)?;
             }
         }
@@ -436,7 +467,7 @@ struct Fields {
     #[serde(default = "any_ldp")]
     randomizer: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    epsilon0: Option<f64>,
+    epsilon0: Option<PerUser>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delta0: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -480,7 +511,7 @@ struct Fields {
     )]
     sample: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    check_in: Option<RateSpec>,
+    check_in: Option<PerUser>,
     #[serde(default)]
     adaptive_within_round: bool,
     #[serde(default)]

@@ -12,7 +12,7 @@ fn filled(name: &str) -> RandomizerSpec {
     let mut spec = RandomizerSpec::new(name).unwrap();
     for parameter in spec.entry().needs() {
         match parameter {
-            Parameter::Epsilon0 => spec.epsilon0 = Some(1.25),
+            Parameter::Epsilon0 => spec.epsilon0 = Some(1.25.into()),
             Parameter::Delta0 => spec.delta0 = Some(1e-9),
             Parameter::Sigma => spec.sigma = Some(2.0),
             Parameter::Categories => spec.k = Some(5),

@@ -362,7 +362,7 @@ fn an_unknown_dimension_is_read_safely() {
     let any = epsilon(&Round::new(Mechanism::ldp(2.0).unwrap(), 1000).unwrap());
     for name in ["priv-unit", "ramp"] {
         let mut spec = RandomizerSpec::new(name).unwrap();
-        spec.epsilon0 = Some(2.0);
+        spec.epsilon0 = Some(2.0.into());
         let mechanism = spec.mechanism().unwrap();
         assert!(!mechanism.has_lower_bound());
         assert_eq!(epsilon(&Round::new(mechanism, 1000).unwrap()), (0.0, any.1));
@@ -371,9 +371,9 @@ fn an_unknown_dimension_is_read_safely() {
         assert!(mechanism.has_lower_bound());
         let (lower, upper) = epsilon(&Round::new(mechanism, 1000).unwrap());
         assert!(lower > 0.0 && upper < any.1);
-        spec.epsilon0 = Some(40.0);
+        spec.epsilon0 = Some(40.0.into());
         assert!(!spec.mechanism().unwrap().has_lower_bound());
-        spec.epsilon0 = Some(0.0);
+        spec.epsilon0 = Some(0.0.into());
         assert_eq!(
             epsilon(&Round::new(spec.mechanism().unwrap(), 1000).unwrap()).1,
             0.0
@@ -396,7 +396,7 @@ fn what_is_not_a_direction_is_refused() {
     assert_eq!(ramp(None, Some(f64::NAN)), "start NaN is outside [0, 6]");
     assert!(ramp(Some(4), Some(2.5)).starts_with("start 2.5 is outside [0, 1.99"));
     let mut spec = RandomizerSpec::new("priv-unit").unwrap();
-    (spec.epsilon0, spec.start) = (Some(1.0), Some(0.5));
+    (spec.epsilon0, spec.start) = (Some(1.0.into()), Some(0.5));
     assert_eq!(spec.given(Parameter::Start).as_deref(), Some("0.5"));
     assert_eq!(
         spec.mechanism().unwrap_err().to_string(),

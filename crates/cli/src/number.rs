@@ -1,7 +1,7 @@
 //! Parsers of the numbers on the command line.
 
 use serde::{Deserialize, Serialize};
-use shuffledp::{RateSpec, plain};
+use shuffledp::{PerUser, plain};
 use std::fmt;
 use std::str::FromStr;
 
@@ -90,20 +90,20 @@ impl FromStr for Range {
     }
 }
 
-/// A probability of taking part, or a range of them.
+/// A number for everybody, or the range that everybody's own lies in, such as 0.5..2.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct CheckIn(pub(crate) RateSpec);
+pub(crate) struct OneOrRange(pub(crate) PerUser);
 
-impl FromStr for CheckIn {
+impl FromStr for OneOrRange {
     type Err = NotAllowed;
 
     fn from_str(text: &str) -> Result<Self, NotAllowed> {
         Ok(Self(match text.split_once("..") {
             Some((lowest, highest)) => {
                 let (Real(lowest), Real(highest)) = (lowest.parse()?, highest.parse()?);
-                RateSpec::Range([lowest, highest])
+                PerUser::Range([lowest, highest])
             }
-            None => RateSpec::One(text.parse::<Real>()?.0),
+            None => PerUser::One(text.parse::<Real>()?.0),
         }))
     }
 }

@@ -2,7 +2,7 @@
 //! once.
 
 use crate::failure::Failure;
-use crate::number::{CheckIn, Count, Real};
+use crate::number::{Count, OneOrRange, Real};
 use crate::output::Format;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -38,9 +38,10 @@ pub(crate) struct RoundFlags {
     /// Local randomizer
     #[arg(long, value_name = "NAME", default_value = "ldp", value_parser = randomizers())]
     randomizer: String,
-    /// Local epsilon of one report: 0, or from 1e-12 to 100
-    #[arg(long, value_name = "E0")]
-    epsilon0: Option<Real>,
+    /// Local epsilon of one report: 0, or from 1e-12 to 100; or a range that contains each user's own, for
+    /// randomizers that take one
+    #[arg(long, value_name = "E0|LO..HI")]
+    epsilon0: Option<OneOrRange>,
     /// Local delta of one report, for approx-ldp, some-approx-ldp and discrete-gaussian
     #[arg(long, value_name = "D0")]
     delta0: Option<Real>,
@@ -76,7 +77,7 @@ pub(crate) struct RoundFlags {
     /// Each user takes part with probability G, or with an own probability between LO and HI [default:
     /// everybody]
     #[arg(long, value_name = "G|LO..HI")]
-    check_in: Option<CheckIn>,
+    check_in: Option<OneOrRange>,
     /// Number of rounds (adaptive composition)
     #[arg(long, value_name = "T", default_value = "1")]
     rounds: Count,
@@ -169,7 +170,7 @@ impl RoundFlags {
         let mut randomizer = RandomizerSpec::new(&self.randomizer)?;
         let real = |flag: Option<Real>| flag.map(|number| number.0);
         let count = |flag: Option<Count>| flag.map(|number| number.0);
-        randomizer.epsilon0 = real(self.epsilon0);
+        randomizer.epsilon0 = self.epsilon0.map(|epsilon0| epsilon0.0);
         randomizer.delta0 = real(self.delta0);
         randomizer.sigma = real(self.sigma);
         randomizer.k = count(self.k);

@@ -281,7 +281,7 @@ fn refuses_what_it_cannot_run() {
 #[test]
 fn a_seed_gives_the_same_finding() {
     let spec = RandomizerSpec::new("krr").map(|mut spec| {
-        (spec.k, spec.epsilon0) = (Some(10), Some(4.0));
+        (spec.k, spec.epsilon0) = (Some(10), Some(4.0.into()));
         spec
     });
     let (ends, more) = categories_of(&spec.unwrap());

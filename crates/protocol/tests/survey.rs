@@ -11,7 +11,7 @@ use std::io::{self, Cursor};
 /// A survey of everybody, at this local guarantee.
 fn survey(epsilon0: f64) -> Survey {
     let mut randomizer = RandomizerSpec::new("ldp").unwrap();
-    randomizer.epsilon0 = Some(epsilon0);
+    randomizer.epsilon0 = Some(epsilon0.into());
     Survey {
         round: RoundSpec::new(randomizer),
         dropout: 0.0,
@@ -203,7 +203,7 @@ fn what_cannot_be_run_is_refused_by_name() {
     assert!(said(&|survey| survey.delta = 0.0).starts_with("delta 0 is outside"));
     let named = |name: &str| {
         let mut spec = RandomizerSpec::new(name).unwrap();
-        spec.epsilon0 = Some(1.0);
+        spec.epsilon0 = Some(1.0.into());
         said(&|survey| survey.round.randomizer = spec.clone())
     };
     assert_eq!(
@@ -262,7 +262,7 @@ fn records_that_are_none_are_refused() {
 /// 10-ary response of twenty users.
 fn audited() -> AuditSpec {
     let mut randomizer = RandomizerSpec::new("krr").unwrap();
-    (randomizer.k, randomizer.epsilon0) = (Some(10), Some(2.0));
+    (randomizer.k, randomizer.epsilon0) = (Some(10), Some(2.0.into()));
     let mut round = RoundSpec::new(randomizer);
     round.users = Some(20);
     let mut spec = AuditSpec::new(round, 0.01);
@@ -329,7 +329,7 @@ fn audits_that_cannot_be_run_are_refused_by_name() {
 fn vectors_of_an_audit() {
     let mut spec = audited();
     spec.round.randomizer = RandomizerSpec::new("r-2").unwrap();
-    spec.round.randomizer.epsilon0 = Some(2.0);
+    spec.round.randomizer.epsilon0 = Some(2.0.into());
     spec.round.randomizer.dimension = Some(2);
     let (up, down) = (vec![0.0, 1.0], vec![0.0, -1.0]);
     spec.pair = Some((Held::Vector(up.clone()), Held::Vector(down)));

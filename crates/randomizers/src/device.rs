@@ -61,7 +61,7 @@ pub type VectorDevice = Dynamic<[f32], VectorSum, VectorEstimate>;
 /// use shuffledp_accounting::RandomizerSpec;
 /// use shuffledp_randomizers::{Device, Randomizer, Secure};
 /// let mut spec = RandomizerSpec::new("krr")?;
-/// (spec.k, spec.epsilon0) = (Some(10), Some(3.0));
+/// (spec.k, spec.epsilon0) = (Some(10), Some(3.0.into()));
 /// let Device::Category(device) = Device::new(&spec, 1.0)? else { panic!() };
 /// let mut report = vec![0; device.report_length()];
 /// device.randomize(&7, &mut Secure::new()?, &mut report)?;
@@ -83,8 +83,9 @@ pub enum Device {
 impl Device {
     /// The device of a description. Vectors have norm at most `radius`; other kinds of value ignore it.
     pub fn new(spec: &RandomizerSpec, radius: f64) -> Result<Self, Error> {
-        // Missing and superfluous parameters are refused in one place.
+        // Missing and superfluous parameters are refused in one place; a device has one ε₀.
         spec.mechanism()?;
+        spec.device_epsilon0()?;
         match DEVICES.iter().find(|(name, _)| *name == spec.name()) {
             Some((_, maker)) => maker(spec, radius),
             None => Err(Error::NotRun {
@@ -152,7 +153,7 @@ mod tests {
     fn filled(name: &str) -> RandomizerSpec {
         let mut spec = RandomizerSpec::new(name).unwrap();
         let needs: Vec<&str> = spec.entry().needs().iter().map(|p| p.field()).collect();
-        spec.epsilon0 = needs.contains(&"epsilon0").then_some(1.5);
+        spec.epsilon0 = needs.contains(&"epsilon0").then_some(1.5.into());
         spec.delta0 = needs.contains(&"delta0").then_some(1e-9);
         spec.sigma = needs.contains(&"sigma").then_some(2.0);
         spec.k = needs.contains(&"k").then_some(7);

@@ -31,6 +31,7 @@ pub(crate) const ENTRIES: &[Entry] = &[Entry {
     needs: &[Parameter::Epsilon0],
     takes: &[],
     pairs_are_alike: true,
+    own_epsilon0: false,
     input: |_| Input::Anything,
     mechanism: |spec| Mechanism::ldp(spec.epsilon0()?),
     phrase: |_| "any epsilon0-LDP randomizer".to_owned(),
@@ -129,7 +130,7 @@ impl Family for AnyLdp {
             &SOME_ENTRIES[0]
         };
         RandomizerSpec {
-            epsilon0: Some(self.epsilon0.value()),
+            epsilon0: Some(self.epsilon0.value().into()),
             ..RandomizerSpec::of(entry)
         }
     }

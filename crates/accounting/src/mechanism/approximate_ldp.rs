@@ -29,6 +29,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         needs: &[Parameter::Epsilon0, Parameter::Delta0],
         takes: &[],
         pairs_are_alike: true,
+        own_epsilon0: false,
         input: |_| Input::Anything,
         mechanism: |spec| Mechanism::approximate_ldp(spec.epsilon0()?, spec.delta0()?),
         phrase: |_| "any (epsilon0, delta0)-LDP randomizer".to_owned(),
@@ -39,6 +40,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         needs: &[Parameter::Epsilon0, Parameter::Delta0],
         takes: &[],
         pairs_are_alike: true,
+        own_epsilon0: false,
         input: |_| Input::Anything,
         mechanism: |spec| Mechanism::some_approximate_ldp(spec.epsilon0()?, spec.delta0()?),
         phrase: |_| "some (epsilon0, delta0)-LDP randomizer".to_owned(),
@@ -95,7 +97,7 @@ impl Family for ApproximateLdp {
 
     fn spec(&self) -> RandomizerSpec {
         RandomizerSpec {
-            epsilon0: Some(self.epsilon0.value()),
+            epsilon0: Some(self.epsilon0.value().into()),
             delta0: Some(self.delta0.value()),
             ..RandomizerSpec::of(&ENTRIES[usize::from(!self.class)])
         }

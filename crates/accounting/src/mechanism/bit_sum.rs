@@ -146,7 +146,7 @@ impl Family for BitSum {
     fn spec(&self) -> RandomizerSpec {
         RandomizerSpec {
             k: Some(self.reports.categories().value()),
-            epsilon0: Some(self.epsilon0().value()),
+            epsilon0: Some(self.epsilon0().value().into()),
             ..RandomizerSpec::of(&ENTRIES[usize::from(self.optimized)])
         }
     }

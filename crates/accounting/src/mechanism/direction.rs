@@ -80,6 +80,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         needs: &[Parameter::Epsilon0],
         takes: &[Parameter::Dimension],
         pairs_are_alike: true,
+        own_epsilon0: false,
         input: |_| Input::Vector(VectorNorm::L2),
         mechanism: |spec| {
             let direction = DirectionLaw::priv_unit(spec.dimension, spec.epsilon0()?)?;
@@ -93,6 +94,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         needs: &[Parameter::Epsilon0],
         takes: &[Parameter::Dimension, Parameter::Start],
         pairs_are_alike: true,
+        own_epsilon0: false,
         input: |_| Input::Vector(VectorNorm::L2),
         mechanism: |spec| {
             let direction = DirectionLaw::ramp(spec.dimension, spec.epsilon0()?, spec.start)?;
@@ -397,7 +399,7 @@ impl Family for DirectionLaw {
             Shape::Ramp(start) => (&ENTRIES[1], start),
         };
         RandomizerSpec {
-            epsilon0: Some(self.epsilon0.value()),
+            epsilon0: Some(self.epsilon0.value().into()),
             dimension: self.dimension,
             start,
             ..RandomizerSpec::of(entry)

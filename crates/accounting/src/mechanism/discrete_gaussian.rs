@@ -20,6 +20,7 @@ pub(crate) const ENTRIES: &[Entry] = &[Entry {
     needs: &[Parameter::Sigma, Parameter::Delta0],
     takes: &[],
     pairs_are_alike: true,
+    own_epsilon0: false,
     input: |_| Input::Number,
     mechanism: |spec| DiscreteGaussian::new(spec.sigma()?)?.mechanism(spec.delta0()?),
     phrase: |_| "discrete Gaussian noise on [0, 1]".to_owned(),

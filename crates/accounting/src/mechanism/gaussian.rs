@@ -37,6 +37,7 @@ pub(crate) const ENTRIES: &[Entry] = &[Entry {
     needs: &[Parameter::Sigma],
     takes: &[Parameter::Domain, Parameter::Dimension],
     pairs_are_alike: true,
+    own_epsilon0: false,
     input: |spec| match spec.domain.unwrap_or_default() {
         Domain::Interval => Input::Number,
         Domain::Ball => Input::Vector(VectorNorm::L2),

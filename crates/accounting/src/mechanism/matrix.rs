@@ -25,6 +25,7 @@ pub(crate) const ENTRIES: &[Entry] = &[Entry {
     needs: &[Parameter::Rows],
     takes: &[],
     pairs_are_alike: false,
+    own_epsilon0: false,
     input: |_| Input::Category,
     mechanism: |spec| {
         let rows = needed(spec, Parameter::Rows, spec.rows.clone())?;

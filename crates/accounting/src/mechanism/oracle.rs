@@ -153,7 +153,7 @@ impl Family for Oracle {
         let own = |entry: &&Entry| entry.name == self.name();
         RandomizerSpec {
             k: Some(self.categories.value()),
-            epsilon0: Some(self.epsilon0.value()),
+            epsilon0: Some(self.epsilon0.value().into()),
             // Every kind has an entry above.
             ..RandomizerSpec::of(ENTRIES.iter().find(own).unwrap_or(&ENTRIES[0]))
         }

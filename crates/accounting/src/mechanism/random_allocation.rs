@@ -31,6 +31,7 @@ pub(crate) const ENTRIES: &[Entry] = &[Entry {
     needs: &[Parameter::Sigma],
     takes: &[Parameter::Relation],
     pairs_are_alike: true,
+    own_epsilon0: false,
     input: |_| Input::Records,
     mechanism: |spec| {
         let relation = spec.relation.unwrap_or(Relation::AddOrRemove);

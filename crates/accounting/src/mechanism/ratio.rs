@@ -19,6 +19,7 @@ pub(crate) const ENTRIES: &[Entry] = &[Entry {
     needs: &[Parameter::Ratio, Parameter::Variation, Parameter::Cover],
     takes: &[],
     pairs_are_alike: true,
+    own_epsilon0: false,
     input: |_| Input::Anything,
     mechanism: |spec| {
         Ok(Mechanism::ratio(RatioSummary::new(

@@ -43,6 +43,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         needs: &[Parameter::Categories, Parameter::Epsilon0],
         takes: &[],
         pairs_are_alike: true,
+        own_epsilon0: true,
         input: |_| Input::Category,
         mechanism: |spec| Mechanism::kary_response(spec.k()?, spec.epsilon0()?),
         phrase: |spec| format!("{}-ary randomized response", spec.many()),
@@ -53,6 +54,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         needs: &[Parameter::Epsilon0],
         takes: &[],
         pairs_are_alike: true,
+        own_epsilon0: true,
         input: |_| Input::Category,
         mechanism: |spec| Mechanism::binary_response(spec.epsilon0()?),
         phrase: |_| "binary randomized response".to_owned(),
@@ -93,6 +95,7 @@ const fn one_bit(
 ) -> Entry {
     Entry {
         takes: &[Parameter::Dimension],
+        own_epsilon0: true,
         ..Entry::new(
             name,
             title,
@@ -179,7 +182,7 @@ impl Family for Response {
         };
         RandomizerSpec {
             k,
-            epsilon0: Some(self.epsilon0.value()),
+            epsilon0: Some(self.epsilon0.value().into()),
             ..RandomizerSpec::of(entry)
         }
     }

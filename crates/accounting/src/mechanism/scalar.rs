@@ -74,6 +74,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         needs: &[Parameter::Epsilon0],
         takes: &[Parameter::Domain, Parameter::Dimension],
         pairs_are_alike: true,
+        own_epsilon0: false,
         input: |spec| match spec.domain.unwrap_or_default() {
             Domain::Interval => Input::Number,
             Domain::Ball => Input::Vector(VectorNorm::L1),
@@ -103,12 +104,15 @@ pub(crate) const ENTRIES: &[Entry] = &[
             |spec| format!("discrete Laplace noise on {} values", spec.many()),
         )
     },
-    entry(
-        "duchi",
-        "Duchi, Jordan and Wainwright's mean mechanism",
-        |spec| Mechanism::scalar(ScalarKind::Duchi, spec.epsilon0()?),
-        |_| "Duchi's mean mechanism".to_owned(),
-    ),
+    Entry {
+        own_epsilon0: true,
+        ..entry(
+            "duchi",
+            "Duchi, Jordan and Wainwright's mean mechanism",
+            |spec| Mechanism::scalar(ScalarKind::Duchi, spec.epsilon0()?),
+            |_| "Duchi's mean mechanism".to_owned(),
+        )
+    },
     entry(
         "piecewise",
         "The piecewise mean mechanism",
@@ -185,7 +189,7 @@ impl Family for Scalar {
                 ScalarKind::DiscreteLaplace(levels) => Some(levels.value()),
                 _ => None,
             },
-            epsilon0: Some(self.epsilon0.value()),
+            epsilon0: Some(self.epsilon0.value().into()),
             // Every kind has an entry above.
             ..RandomizerSpec::of(ENTRIES.iter().find(own).unwrap_or(&ENTRIES[0]))
         }

@@ -74,6 +74,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         needs: &[Parameter::Sigma],
         takes: &[Parameter::Domain, Parameter::Dimension],
         pairs_are_alike: true,
+        own_epsilon0: false,
         input: |spec| match domain(spec) {
             Domain::Interval => Input::Number,
             Domain::Ball => Input::Vector(VectorNorm::L2),

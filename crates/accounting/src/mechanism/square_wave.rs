@@ -33,6 +33,7 @@ pub(crate) const ENTRIES: &[Entry] = &[Entry {
     needs: &[Parameter::Epsilon0],
     takes: &[],
     pairs_are_alike: false,
+    own_epsilon0: false,
     input: |_| Input::Number,
     mechanism: |spec| SquareWave::new(spec.epsilon0()?).map(Mechanism::from),
     phrase: |_| "the square wave mechanism".to_owned(),
@@ -161,7 +162,7 @@ impl Family for SquareWave {
 
     fn spec(&self) -> RandomizerSpec {
         RandomizerSpec {
-            epsilon0: Some(self.epsilon0.value()),
+            epsilon0: Some(self.epsilon0.value().into()),
             ..RandomizerSpec::of(&ENTRIES[0])
         }
     }

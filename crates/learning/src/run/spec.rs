@@ -283,7 +283,7 @@ impl RunSpec {
     /// The randomizer of gradients with so many coordinates.
     pub(super) fn randomizer(&self, dimension: usize) -> Result<RandomizerSpec, Error> {
         let mut spec = RandomizerSpec::new(self.randomizer_name())?;
-        spec.epsilon0 = self.epsilon0;
+        spec.epsilon0 = self.epsilon0.map(Into::into);
         spec.sigma = self.sigma;
         spec.dimension = Some(dimension as u64);
         if spec.entry().takes().contains(&Parameter::Domain) {

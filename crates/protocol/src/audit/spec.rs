@@ -55,7 +55,7 @@ pub enum Held {
 /// use shuffledp_protocol::audit::{AuditSpec, Fault};
 ///
 /// let mut randomizer = RandomizerSpec::new("krr")?;
-/// (randomizer.k, randomizer.epsilon0) = (Some(4), Some(2.0));
+/// (randomizer.k, randomizer.epsilon0) = (Some(4), Some(2.0.into()));
 /// let mut round = RoundSpec::new(randomizer);
 /// round.users = Some(20);
 /// let mut spec = AuditSpec::new(round, 0.01);
@@ -192,7 +192,9 @@ impl AuditSpec {
 
     fn with_half_the_noise(&self) -> Result<Device, AuditError> {
         let mut louder = self.round.randomizer.clone();
-        louder.epsilon0 = louder.epsilon0.map(|epsilon0| 2.0 * epsilon0);
+        louder.epsilon0 = louder
+            .device_epsilon0()?
+            .map(|epsilon0| (2.0 * epsilon0).into());
         louder.sigma = louder.sigma.map(|sigma| 0.5 * sigma);
         Device::new(&louder, 1.0).map_err(|_| AuditError::NoHalfNoise)
     }

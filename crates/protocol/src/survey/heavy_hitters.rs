@@ -72,7 +72,7 @@ impl Survey {
             return Err(refused("length", length.to_string(), "in [1, 64]"));
         }
         // Which values fit does not depend on the guarantee, which is asked for once the records are known.
-        let epsilon0 = self.round.randomizer.epsilon0.unwrap_or(1.0);
+        let epsilon0 = self.round.randomizer.device_epsilon0()?.unwrap_or(1.0);
         Ok(Prefixes::new(length as usize, epsilon0)?)
     }
 }

@@ -46,7 +46,7 @@ const NOT_CHOSEN: &str = "ldp";
 /// use std::io::Cursor;
 ///
 /// let mut randomizer = RandomizerSpec::new("ldp")?;
-/// randomizer.epsilon0 = Some(3.0);
+/// randomizer.epsilon0 = Some(3.0.into());
 /// let survey = Survey {
 ///     round: RoundSpec::new(randomizer),
 ///     dropout: 0.0,
@@ -199,9 +199,10 @@ impl Survey {
     ) -> Result<RoundSpec, SurveyError> {
         let mut round = self.round.with(Unknown::Users, people.users as f64);
         if round.randomizer.name() == NOT_CHOSEN {
-            let epsilon0 = round.randomizer.epsilon0.ok_or(SurveyError::NoEpsilon0)?;
+            let epsilon0 = round.randomizer.device_epsilon0()?;
+            let epsilon0 = epsilon0.ok_or(SurveyError::NoEpsilon0)?;
             round.randomizer = RandomizerSpec::new(choose(epsilon0))?;
-            round.randomizer.epsilon0 = Some(epsilon0);
+            round.randomizer.epsilon0 = Some(epsilon0.into());
         }
         Ok(round)
     }
