@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use shuffledp_accounting::{
-    Accountant, Domain, Error, Input, Mechanism, Parameter, Plan, RandomizerSpec, Relation, Round,
+    Accountant, Domain, Error, Input, Mechanism, Parameter, PerUser, Plan, RandomizerSpec, Relation, Round,
     RoundSpec, account, catalog, round_schema,
 };
 
@@ -41,8 +41,15 @@ fn the_schema_that_is_checked_in_is_the_catalogs() {
 /// Every name that flags know, plans know; and a description survives JSON, TOML, a plan and a ledger.
 #[test]
 fn every_randomizer_of_the_catalog_goes_through_every_door_and_back() {
-    for entry in catalog() {
-        let mut spec = RoundSpec::new(filled(entry.name()));
+    let own = catalog().filter(|entry| entry.takes_own_epsilon0());
+    let with_a_range = own.map(|entry| RandomizerSpec {
+        epsilon0: Some(PerUser::Range([0.5, 2.0])),
+        ..filled(entry.name())
+    });
+    let all = catalog().map(|entry| filled(entry.name()));
+    for randomizer in all.chain(with_a_range) {
+        let entry = randomizer.entry();
+        let mut spec = RoundSpec::new(randomizer);
         spec.users = Some(1000);
         if entry.input() != Input::Records {
             spec.colluding = 0.1;

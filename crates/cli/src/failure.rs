@@ -150,7 +150,18 @@ impl From<Error> for Failure {
             }
             _ => {
                 let message = message.replacen(&parameter.to_string(), &flag, 1);
-                Self::flag(flag, message)
+                let (value, allowed) = match error {
+                    Error::RangeNotCovered { value, covered, .. } => {
+                        (value, format!("one number, or a range for {covered}"))
+                    }
+                    Error::RangeOnDevice { value } => (value, "one number".to_owned()),
+                    _ => return Self::flag(flag, message),
+                };
+                Self {
+                    value: Some(value),
+                    allowed: Some(allowed),
+                    ..Self::flag(flag, message)
+                }
             }
         }
     }

@@ -98,12 +98,13 @@ impl FromStr for OneOrRange {
     type Err = NotAllowed;
 
     fn from_str(text: &str) -> Result<Self, NotAllowed> {
+        let real = |text: &str| match text.parse() {
+            Ok(Real(number)) => Ok(number),
+            Err(_) => Err(NotAllowed("a number or a range, such as 0.5 or 0.5..2")),
+        };
         Ok(Self(match text.split_once("..") {
-            Some((lowest, highest)) => {
-                let (Real(lowest), Real(highest)) = (lowest.parse()?, highest.parse()?);
-                PerUser::Range([lowest, highest])
-            }
-            None => PerUser::One(text.parse::<Real>()?.0),
+            Some((lowest, highest)) => PerUser::Range([real(lowest)?, real(highest)?]),
+            None => PerUser::One(real(text)?),
         }))
     }
 }

@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use shuffledp::randomizers::Device;
-use shuffledp::{Entry, catalog};
+use shuffledp::{Entry, Parameter, catalog};
 
 fn row(entry: &'static Entry) -> String {
-    let field = |p: &shuffledp::Parameter| format!("`{}`", p.field());
+    let field = |p: &Parameter| match *p == Parameter::Epsilon0 && entry.takes_own_epsilon0() {
+        true => format!("`{}` (LO..HI)", p.field()),
+        false => format!("`{}`", p.field()),
+    };
     let mut parameters: Vec<String> = entry.needs().iter().map(field).collect();
     parameters.extend(entry.takes().iter().map(|p| format!("[{}]", field(p))));
     let run = if Device::exists(entry.name()) {

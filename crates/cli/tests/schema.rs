@@ -26,6 +26,11 @@ const ANSWERS: &[(&str, &str)] = &[
         "epsilon",
         "epsilon --epsilon0 1 --users 1000 --check-in 0.1..0.2 --rounds 2 --delta 1e-6",
     ),
+    (
+        "epsilon",
+        "epsilon --randomizer krr --k 4 --epsilon0 0.5..2 --users 1000 --delta 1e-6",
+    ),
+    ("epsilon", "epsilon --plan plans/own_epsilon0.toml --delta 1e-6"),
     ("delta", "delta --epsilon0 1 --users 1000 --epsilon 0.1"),
     ("rdp", "rdp --epsilon0 1 --users 1000 --orders 2,8"),
     ("compare", "compare --epsilon0 1 --users 1000 --delta 1e-6"),
