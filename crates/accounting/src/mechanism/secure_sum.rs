@@ -6,7 +6,7 @@
 //! noise, and nearly so for integer noise on a grid ([`crate::secure_sum`]). A device that rounds to the grid must
 //! not leave the ball.
 
-use super::{Adversary, Family, KnownCurves, Local, Mechanism};
+use super::{Adversary, Family, KnownCurve, KnownCurves, Local, Mechanism};
 use crate::atoms::Atoms;
 use crate::bound::Side;
 use crate::catalog::{Entry, Input, VectorNorm};
@@ -235,8 +235,10 @@ impl Family for SecureSum {
             // The published theorem is about a sum that everybody is in.
             let everyone = round.participation() == Participation::Everyone;
             return everyone.then(|| KnownCurves {
-                upper: vec![skellam_curve(grid.shares(self.sigma), round.honest())],
-                upper_name: self.name(),
+                upper: vec![KnownCurve::one(
+                    self.name(),
+                    skellam_curve(grid.shares(self.sigma), round.honest()),
+                )],
                 lower: Vec::new(),
             });
         }
@@ -246,8 +248,7 @@ impl Family for SecureSum {
             (curve, PAIR.into(), WORDS.into())
         };
         Some(KnownCurves {
-            upper: vec![upper],
-            upper_name: self.name(),
+            upper: vec![KnownCurve::one(self.name(), upper)],
             lower: headcount::attained(round).into_iter().map(lower).collect(),
         })
     }
