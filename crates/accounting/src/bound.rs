@@ -4,6 +4,7 @@
 use crate::digits::rounded;
 use crate::error::{Error, Parameter, within};
 use crate::relation::Relation;
+use crate::upper::alone::{ALONE, UNSHUFFLED};
 use serde::Serialize;
 use std::fmt;
 
@@ -185,6 +186,12 @@ impl<T: Copy> Bound<T> {
     /// By which method, and about which law: `profile/ldp`.
     pub fn method(&self) -> &str {
         &self.method
+    }
+
+    /// Whether the number, or a part of it, is what users have without a shuffler: no smaller one is known.
+    pub fn is_without_shuffler(&self) -> bool {
+        let mut parts = self.method.split(['/', '+']);
+        parts.any(|part| part == ALONE || part.ends_with(UNSHUFFLED))
     }
 
     /// For a lower bound, the mechanism and the datasets that attain it; none where no lower bound is known.

@@ -78,6 +78,14 @@ const NODES: [(f64, f64); 4] = [
     (0.960_289_856_497_536_2, 0.101_228_536_290_376_3),
 ];
 
+/// The nodes of the rule on [0, width], and their weights in units of half the width.
+pub(crate) fn gauss_legendre(width: f64) -> impl Iterator<Item = (f64, f64)> {
+    let half = 0.5 * width;
+    NODES.into_iter().flat_map(move |(node, weight)| {
+        [(half * (1.0 - node), weight), (half * (1.0 + node), weight)]
+    })
+}
+
 /// ∫ f over [0, width].
 pub(crate) fn integral(width: f64, f: impl Fn(f64) -> f64) -> f64 {
     let [total] = integrals(width, |d| [f(d)]);
@@ -86,18 +94,14 @@ pub(crate) fn integral(width: f64, f: impl Fn(f64) -> f64) -> f64 {
 
 /// The same of several functions at once.
 pub(crate) fn integrals<const N: usize>(width: f64, f: impl Fn(f64) -> [f64; N]) -> [f64; N] {
-    let half = 0.5 * width;
     let mut totals = [0.0; N];
-    for (node, weight) in NODES {
-        for d in [half * (1.0 - node), half * (1.0 + node)] {
-            let values = f(d);
-            totals
-                .iter_mut()
-                .zip(values)
-                .for_each(|(total, value)| *total += weight * value);
-        }
+    for (d, weight) in gauss_legendre(width) {
+        totals
+            .iter_mut()
+            .zip(f(d))
+            .for_each(|(total, value)| *total += weight * value);
     }
-    totals.map(|total| half * total)
+    totals.map(|total| 0.5 * width * total)
 }
 
 /// Mass `weight` at the likelihood ratio e^s.

@@ -3,8 +3,10 @@
 //!
 //! Upper: the largest over the laws that together dominate a round (the same convex order that makes them
 //! dominate every δ makes them dominate every Rényi divergence), added over rounds. Lower: the largest over
-//! explicit adversaries, the same one in every round of a kind. For Gaussian noise: λ/(2σ²), the mechanism
-//! without its shuffler, above; the pair of [`crate::bounds::shuffle_gaussian`] below.
+//! explicit adversaries, the same one in every round of a kind. For Gaussian noise on an interval: its blanket
+//! ([`crate::gaussian::renyi`]) above, or λ/(2σ²), the mechanism without its shuffler, where that is smaller;
+//! on a ball the latter alone, because the mass that Theorem G moves has no Rényi divergence. The pair of
+//! [`crate::bounds::shuffle_gaussian`] below.
 //!
 //! Standing: proved; ordinary floating point. (For certified numbers, from privacy loss distributions, see
 //! [`crate::Account::renyi`].)
@@ -14,32 +16,36 @@ use crate::bound::{Answer, Bound, Numerics, Standing};
 use crate::cells::Fineness;
 use crate::error::{Error, Parameter, within};
 use crate::laws::{Attained, attained_profiles, dominating_profiles};
+use crate::mechanism::KnownCurve;
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::rdp::{LARGEST_ORDER, RdpCurve};
 use crate::relation::Relation;
 use crate::round::Round;
 
+/// How the method of a bound from moments begins.
+const MOMENTS: &str = "moments/";
+
+/// One kind of round.
+enum Kind {
+    /// By its curves.
+    Curves(Curves),
+    /// By privacy loss distributions: a law has too many atoms to sum over their counts.
+    Losses(Account),
+}
+
 /// The curves of one kind of round.
-struct Kind {
+struct Curves {
     times: f64,
-    upper: Vec<RdpCurve>,
-    upper_name: String,
+    /// The smallest holds.
+    upper: Vec<KnownCurve>,
     lower: Vec<(RdpCurve, String, String)>,
 }
 
 /// Rényi divergences of a plan.
 pub struct Divergence {
     relation: Relation,
-    source: Source,
-}
-
-/// Where the numbers come from.
-enum Source {
-    /// Sums over counts.
-    Moments(Vec<Kind>),
-    /// Privacy loss distributions, for laws of many atoms.
-    Distributions(Account),
+    kinds: Vec<Kind>,
 }
 
 impl Divergence {
@@ -55,18 +61,20 @@ impl Divergence {
     /// ```
     pub fn new(plan: impl Into<Plan>) -> Result<Self, Error> {
         let plan = plan.into();
-        let kinds: Result<Option<Vec<Kind>>, Error> = plan
-            .rounds()
-            .iter()
-            .map(|(round, times)| Kind::new(round, *times as f64))
-            .collect();
-        let source = match kinds? {
-            Some(kinds) => Source::Moments(kinds),
-            None => Source::Distributions(account(&plan)?),
-        };
+        let mut kinds = Vec::new();
+        for (round, times) in plan.rounds() {
+            kinds.push(match Curves::new(round, *times as f64)? {
+                Some(curves) => Kind::Curves(curves),
+                None => Kind::Losses(account(&Plan::new(round.clone(), *times)?)?),
+            });
+        }
+        // Losses compose as a whole.
+        if kinds.iter().all(|kind| matches!(kind, Kind::Losses(_))) {
+            kinds = vec![Kind::Losses(account(&plan)?)];
+        }
         Ok(Self {
             relation: plan.relation(),
-            source,
+            kinds,
         })
     }
 
@@ -78,48 +86,45 @@ impl Divergence {
             order > 1.0 && order <= LARGEST_ORDER,
             "(1, 1e6]",
         )?;
-        let kinds = match &self.source {
-            Source::Moments(kinds) => kinds,
-            Source::Distributions(account) => return account.renyi(order.max(1.0 + 1e-6)),
-        };
+        let by_losses = |account: &Account| account.renyi(order.max(1.0 + 1e-6));
+        if let [Kind::Losses(account)] = &self.kinds[..] {
+            return by_losses(account);
+        }
         let (mut upper, mut lower) = (0.0, 0.0);
         let (mut above, mut below, mut words) = (Vec::new(), Vec::new(), Vec::new());
-        for kind in kinds {
-            upper += kind.times
-                * kind
-                    .upper
-                    .iter()
-                    .map(|curve| curve.at(order))
-                    .fold(0.0, f64::max);
-            above.push(kind.upper_name.clone());
-            let best = kind
-                .lower
-                .iter()
-                .map(|(curve, name, words)| (curve.at(order), name, words))
-                // A curve without a value gives no lower bound.
-                .filter(|(value, ..)| value.is_finite())
-                .max_by(|a, b| a.0.total_cmp(&b.0));
-            if let Some((value, name, text)) = best {
-                lower += kind.times * value;
-                below.push(name.clone());
-                words.push(text.clone());
+        for kind in &self.kinds {
+            match kind {
+                Kind::Losses(account) => {
+                    let answer = by_losses(account)?;
+                    upper += answer.upper().get();
+                    above.push(answer.upper().method().to_owned());
+                    if let Some(text) = answer.lower().attained_by() {
+                        lower += answer.lower().get();
+                        below.push(answer.lower().method().to_owned());
+                        words.push(text.to_owned());
+                    }
+                }
+                Kind::Curves(curves) => {
+                    if let Some((value, name)) = curves.above(order) {
+                        upper += curves.times * value;
+                        above.push(format!("{MOMENTS}{name}"));
+                    }
+                    if let Some((value, name, text)) = curves.below(order) {
+                        lower += curves.times * value;
+                        below.push(format!("{MOMENTS}{name}"));
+                        words.push(text.to_owned());
+                    }
+                }
             }
         }
         if lower > upper * (1.0 + 1e-9) {
             return Err(Error::Contradiction { lower, upper });
         }
-        let join = |mut parts: Vec<String>, by: &str| {
-            parts.dedup();
-            parts.join(by)
-        };
         let proved = Standing::Proved;
-        let method = format!("moments/{}", join(above, "+"));
+        let method = named(above);
         let lower = match below.is_empty() {
             true => Bound::none(0.0, proved),
-            false => {
-                let method = format!("moments/{}", join(below, "+"));
-                Bound::lower(lower.min(upper), proved, method, join(words, "; "))
-            }
+            false => Bound::lower(lower.min(upper), proved, named(below), join(words, "; ")),
         };
         let upper = Bound::upper(upper, proved, method);
         Ok(Answer::new(self.relation, upper, lower, Numerics::Moments))
@@ -131,7 +136,44 @@ impl Divergence {
     }
 }
 
-impl Kind {
+/// Parts in a row, neighbors that are alike once.
+fn join(mut parts: Vec<String>, by: &str) -> String {
+    parts.dedup();
+    parts.join(by)
+}
+
+/// The methods of several kinds of rounds: `moments/ldp+rr`, or `moments/ldp+pld/laplace`.
+fn named(methods: Vec<String>) -> String {
+    let names: Option<Vec<&str>> = methods
+        .iter()
+        .map(|method| method.strip_prefix(MOMENTS))
+        .collect();
+    match names {
+        Some(names) => {
+            let names = names.into_iter().map(str::to_owned).collect();
+            format!("{MOMENTS}{}", join(names, "+"))
+        }
+        None => join(methods, "+"),
+    }
+}
+
+impl Curves {
+    /// The smallest upper bound at this order, and its name.
+    fn above(&self, order: f64) -> Option<(f64, &str)> {
+        let all = self.upper.iter();
+        all.map(|known| (known.at(order), known.name.as_str()))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    /// The largest lower bound at this order, its name, and its datasets.
+    fn below(&self, order: f64) -> Option<(f64, &str, &str)> {
+        let all = self.lower.iter();
+        all.map(|(curve, name, words)| (curve.at(order), name.as_str(), words.as_str()))
+            // A curve without a value gives no lower bound.
+            .filter(|(value, ..)| value.is_finite())
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
     /// `None` where a law has too many atoms to sum over their counts.
     fn new(round: &Round, times: f64) -> Result<Option<Self>, Error> {
         let attains = round.mechanism().has_lower_bound();
@@ -139,13 +181,12 @@ impl Kind {
             return Ok(Some(Self {
                 times,
                 upper: known.upper,
-                upper_name: known.upper_name.into(),
                 lower: known.lower,
             }));
         }
         let (profiles, name) = dominating_profiles(round, Fineness::Coarse)?;
         if profiles.is_empty() {
-            return Err(Error::NotPriced { mechanism: name });
+            return Err(Error::NoRenyiDivergence { mechanism: name });
         }
         let attained = attained_profiles(round, Fineness::Coarse)?;
         let few = |profile: &Profile| profile.atoms().iter().count() <= Profile::MOST_ATOMS;
@@ -172,8 +213,10 @@ impl Kind {
             .collect();
         Ok(Some(Self {
             times,
-            upper: profiles.iter().flat_map(curves).collect(),
-            upper_name: name.to_owned(),
+            upper: vec![KnownCurve {
+                curves: profiles.iter().flat_map(curves).collect(),
+                name: name.to_owned(),
+            }],
             lower,
         }))
     }

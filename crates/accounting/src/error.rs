@@ -449,6 +449,14 @@ pub enum Error {
         /// The mechanism's name.
         mechanism: &'static str,
     },
+    /// A Rényi divergence of a mechanism that is known by an approximate local guarantee.
+    #[error(
+        "{mechanism} rounds have no Renyi divergence that is known to be finite: one report may have an infinite one with probability delta0, and no amplification by shuffling is known for that; ask for epsilon or delta"
+    )]
+    NoRenyiDivergence {
+        /// The mechanism's name.
+        mechanism: &'static str,
+    },
     /// A mechanism of which no local guarantee is known.
     #[error("{mechanism} has no local guarantee that can be composed without a shuffler")]
     NoLocalGuarantee {

@@ -24,6 +24,8 @@
 //! **Without its shuffler** the mechanism over T rounds is √T/σ-GDP (Dong, Roth, Su 2019), exactly: δ(ε) =
 //! Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle, Wang 2018).
 
+pub(crate) mod renyi;
+
 use crate::atoms::{Atom, Atoms};
 use crate::cells::{Fineness, Point, Ray};
 use crate::error::Error;

@@ -42,9 +42,10 @@ fn the_schema_that_is_checked_in_is_the_catalogs() {
 #[test]
 fn every_randomizer_of_the_catalog_goes_through_every_door_and_back() {
     let own = catalog().filter(|entry| entry.takes_own_epsilon0());
-    let with_a_range = own.map(|entry| RandomizerSpec {
-        epsilon0: Some(PerUser::Range([0.5, 2.0])),
-        ..filled(entry.name())
+    let with_a_range = own.map(|entry| {
+        let mut spec = filled(entry.name());
+        spec.epsilon0 = Some(PerUser::Range([0.5, 2.0]));
+        spec
     });
     let all = catalog().map(|entry| filled(entry.name()));
     for randomizer in all.chain(with_a_range) {

@@ -16,6 +16,8 @@
 //! | [`laplace`] | E f(S) from the cumulant function of S, as a certified enclosure |
 //! | [`lattice`] | sums of any number of independent lattice variables |
 //! | [`likelihood_ratio`] | the likelihood ratios of a pair of sums, counted into cells |
+//! | [`power_series`] | powers of a power series, by logarithms |
+//! | [`symmetric_ratio`] | moments of the ratio of two sums that may be exchanged, at any order |
 //! | [`positive_part`] | E(X₁ + … + Xₘ + s)₊ for independent, identically distributed X, for any m |
 //!
 //! The accountant's upper bounds of one round come from [`positive_part`]: read its first lines next.
@@ -30,12 +32,14 @@ pub mod likelihood_ratio;
 pub mod log_space;
 pub mod multinomial;
 pub mod positive_part;
+pub mod power_series;
 mod ratio_moment;
 pub mod rounding;
 mod saddle;
 pub mod search;
 pub mod special;
 pub mod stirling;
+pub mod symmetric_ratio;
 
 /// The largest count that the library accepts: every integer up to 2⁵³ is exactly a double.
 pub const MAX_COUNT: u64 = 1 << 53;

@@ -138,7 +138,10 @@ impl Exhibit {
     pub fn files(&self, shown: &Shown) -> Result<[File; 3], Error> {
         let id = self.id;
         Ok([
-            (format!("{id}.csv"), shown.sheet.csv().into_bytes()),
+            (
+                format!("{id}.csv"),
+                shown.picture.csv(&shown.sheet).into_bytes(),
+            ),
             (
                 format!("{id}.svg"),
                 shown.picture.draw(&shown.sheet, Kind::Svg)?,

@@ -1,25 +1,30 @@
 //! What this project adds: how close the bounds are, what they cost, and what they say about randomizers.
 
 mod directions;
+mod gap;
 
-use crate::curves::{any_ldp, digits, epsilon, line, linear, logarithmic};
+use crate::curves::{any_ldp, digits, epsilon, logarithmic};
 use crate::error::Error;
 use crate::exhibit::{Exhibit, Make, Shown};
 use crate::note::{markdown, note};
-use shuffledp::bounds::{Unmet, feldman_2021, feldman_2023};
 use shuffledp::learning::{Charge, Recipe, Rule, Schedule, Training};
 use shuffledp::randomizers::{R2, Randomizer};
-use shuffledp::{Delta, DirectionLaw, Epsilon, Mechanism, Round, Side, Standing};
-use shuffledp::{grouped, plain, rounded_to};
+use shuffledp::{Delta, DirectionLaw, Epsilon, Mechanism, Round, Side};
+use shuffledp::{grouped, plain};
 use shuffledp_plot::{Axis, EVERYWHERE, Picture};
 use shuffledp_plot::{Look, Series, Sheet};
 use std::time::Instant;
 
-pub(super) const EXHIBITS: [Exhibit; 4] = [
+pub(super) const EXHIBITS: [Exhibit; 5] = [
     Exhibit {
         id: "ours/gap-closed",
-        title: "the upper bound over the lower one",
-        make: Make::Accounted(gap_closed),
+        title: "the upper bound over the lower one, for every randomizer",
+        make: Make::Accounted(gap::gap_closed),
+    },
+    Exhibit {
+        id: "ours/gap-of-any-ldp",
+        title: "the upper bound over the lower one, over epsilon0",
+        make: Make::Accounted(gap::gap_of_any_ldp),
     },
     Exhibit {
         id: "ours/cost-against-n",
@@ -39,72 +44,6 @@ pub(super) const EXHIBITS: [Exhibit; 4] = [
 ];
 
 const DELTA: f64 = 1e-6;
-
-fn gap_closed() -> Result<Shown, Error> {
-    let at = linear(0.1, 8.0, 41);
-    let bracket = |epsilon0: f64, users: u64| -> Result<(f64, f64), Unmet> {
-        let answer = any_ldp(epsilon0, users).and_then(|round| epsilon(&round, 1.0, DELTA));
-        let answer = answer.map_err(|error| Unmet(error.to_string()))?;
-        Ok((answer.upper().value(), answer.lower().value()))
-    };
-    let mut series: Vec<Series> = [1_000, 10_000, 1_000_000, 1_000_000_000]
-        .into_iter()
-        .map(|users| {
-            line(
-                &format!("shuffledp, n = {:e}", users as f64),
-                Standing::Certified,
-                &at,
-                |epsilon0| bracket(epsilon0, users).map(|(upper, lower)| upper / lower),
-            )
-        })
-        .collect();
-    for (name, form) in [
-        (
-            "closed form of 2023, n = 1e6",
-            feldman_2023::epsilon as fn(u64, f64, f64) -> Result<f64, Unmet>,
-        ),
-        ("closed form of 2021, n = 1e6", feldman_2021::epsilon),
-    ] {
-        series.push(line(name, Standing::Proved, &at, |epsilon0| {
-            let (_, lower) = bracket(epsilon0, 1_000_000)?;
-            Ok(form(1_000_000, epsilon0, DELTA)? / lower)
-        }));
-    }
-    let largest = |series: &[Series], from: f64| {
-        let all = series
-            .iter()
-            .flat_map(|series| at.iter().zip(&series.values));
-        all.filter(|(epsilon0, _)| **epsilon0 >= from)
-            .filter_map(|(_, ratio)| *ratio)
-            .fold(0.0f64, f64::max)
-    };
-    let (worst, late) = (largest(&series[..4], 0.0), largest(&series[..4], 5.0));
-    let closed = largest(&series[4..], 0.0);
-    let most = |ratio: f64| rounded_to(4, ratio, Side::Upper);
-    let (worst, late, closed) = (most(worst), most(late), most(closed));
-    Ok(Shown {
-        picture: Picture {
-            title: "The gap closed: upper bound over lower bound".to_owned(),
-            subtitle:
-                "one round, any ε₀-LDP randomizer, δ = 1e-6; 1 is a bound that cannot be improved"
-                    .to_owned(),
-            x: Axis::linear("local ε₀"),
-            y: Axis::log("upper ε over attained ε"),
-            within: EVERYWHERE,
-        },
-        sheet: Sheet {
-            over: "epsilon0".to_owned(),
-            at,
-            series,
-        },
-        note: note!(
-            "ours/gap_closed.md",
-            worst = worst,
-            late = late,
-            closed = closed,
-        ),
-    })
-}
 
 fn cost_against_n() -> Result<Shown, Error> {
     let at = logarithmic(100.0, 1e12, 11);

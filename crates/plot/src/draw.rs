@@ -34,8 +34,10 @@ const MARKERS: [MarkerShape; 6] = [
     MarkerShape::Diamond,
     MarkerShape::Circle,
 ];
-/// Marks over words stand beside each other.
+/// Marks over words stand beside each other, in parts of the room of a word: where there are few words …
 const BESIDE: f64 = 0.12;
+/// … and where there are many.
+const FAR_BESIDE: f64 = 0.27;
 /// Decades that have room for a number each.
 const DECADES: f64 = 12.0;
 /// With more decades than this for a number, lines at each would fill the picture.
@@ -46,10 +48,26 @@ const WIDTH: f64 = 680.0;
 const HEIGHT: f64 = 400.0;
 /// Height of a line of the legend at its size of letters.
 const LEGEND_LINE: f64 = 17.0;
+/// So many letters fit beside each other under the horizontal axis; more words than that are turned …
+const LETTERS: usize = 90;
+/// … by this many degrees, and the picture is higher by so much.
+const SLOPE: f64 = -60.0;
+const TURNED: f64 = 110.0;
 /// Labels up to this long stand in two columns.
 const HALF_WIDTH: usize = 40;
 
 impl Axis {
+    /// Whether it has more words than fit beside each other.
+    fn is_crowded(&self) -> bool {
+        match &self.scale {
+            Scale::Words(words) => {
+                let letters = words.iter().map(|word| word.chars().count() + 1);
+                letters.sum::<usize>() > LETTERS
+            }
+            Scale::Linear | Scale::Log => false,
+        }
+    }
+
     /// Values are drawn in units of a power of ten. The library takes everything below 1e-10 on a logarithmic
     /// axis for 1e-10, so there the least value is 1 to 10; on a linear axis it is the largest, where that is
     /// far from 1.
@@ -165,7 +183,11 @@ impl Picture {
                 let marker = MARKERS[marks % MARKERS.len()];
                 let shift = match self.x.scale {
                     Scale::Words(_) if beside > 1 => {
-                        BESIDE * (marks as f64 - 0.5 * (beside - 1) as f64)
+                        let apart = match self.x.is_crowded() {
+                            true => FAR_BESIDE,
+                            false => BESIDE,
+                        };
+                        apart * (marks as f64 - 0.5 * (beside - 1) as f64)
                     }
                     _ => 0.0,
                 };
@@ -214,9 +236,10 @@ impl Picture {
         let long = |entry: &LegendEntry| entry.label.chars().count() > HALF_WIDTH;
         let columns = if legend.iter().any(long) { 1 } else { 2 };
         let lines = legend.len().div_ceil(columns) as f64;
+        let turned = if self.x.is_crowded() { TURNED } else { 0.0 };
         let mut layout = Layout::auto_from_plots(&plots)
             .with_width(WIDTH)
-            .with_height(HEIGHT + lines * LEGEND_LINE)
+            .with_height(HEIGHT + lines * LEGEND_LINE + turned)
             .with_legend_entries(legend)
             .with_clamp_axis()
             .with_legend_col_limit(columns)
@@ -242,6 +265,9 @@ impl Picture {
                     .with_x_categories(words.clone())
                     .with_x_axis_min(0.5)
                     .with_x_axis_max(words.len() as f64 + 0.5);
+                if self.x.is_crowded() {
+                    layout = layout.with_x_tick_rotate(SLOPE);
+                }
             }
             scale => {
                 if *scale == Scale::Log {

@@ -3,6 +3,7 @@
 
 use crate::Error;
 use crate::series::Sheet;
+use shuffledp::plain;
 use std::path::Path;
 
 /// An axis.
@@ -96,6 +97,17 @@ pub const EVERYWHERE: (f64, f64) = (0.0, f64::INFINITY);
 const WORTH_A_LOG: f64 = 30.0;
 
 impl Picture {
+    /// The numbers of a sheet, with words in the first column where the horizontal axis has words.
+    pub fn csv(&self, sheet: &Sheet) -> String {
+        match &self.x.scale {
+            Scale::Words(words) => sheet.csv_by(|row, at| match words.get(row) {
+                Some(word) => word.clone(),
+                None => plain(at),
+            }),
+            Scale::Linear | Scale::Log => sheet.csv(),
+        }
+    }
+
     /// The vertical axis that suits the values: logarithmic where they span much.
     pub fn vertical(label: impl Into<String>, sheet: &Sheet) -> Axis {
         let values = || {

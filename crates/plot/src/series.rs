@@ -72,13 +72,18 @@ pub struct Sheet {
 impl Sheet {
     /// One column a series; upper bounds rounded up, lower ones down.
     pub fn csv(&self) -> String {
+        self.csv_by(|_, at| plain(at))
+    }
+
+    /// The same with a label of one's own for each row and its value.
+    pub(crate) fn csv_by(&self, label: impl Fn(usize, f64) -> String) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let mut header = vec![self.over.clone()];
         header.extend(self.series.iter().map(Series::label));
         // Writing to memory cannot fail.
         let _ = writer.write_record(&header);
         for (row, at) in self.at.iter().enumerate() {
-            let mut fields = vec![plain(*at)];
+            let mut fields = vec![label(row, *at)];
             fields.extend(self.series.iter().map(|series| {
                 let value = series.value(row);
                 value.map_or(String::new(), |value| match series.standing {

@@ -32,8 +32,10 @@
 use super::{Unmet, ln_1p_exp, ln_sum_exp, require, wang_2019};
 use crate::rdp::{Orders, RdpCurve};
 use shuffledp_numerics::binomial::Binomial;
+use shuffledp_numerics::power_series::{ln_convolution, ln_power};
 use shuffledp_numerics::search::{Stop, bisect};
 use shuffledp_numerics::special::ln_gamma;
+use shuffledp_numerics::symmetric_ratio::ln_excess_between;
 use std::sync::{Mutex, PoisonError};
 
 /// The largest order. It limits the time of the table, which is the square of the order.
@@ -56,36 +58,6 @@ struct Table {
     ln_factorial: Vec<f64>,
     ln_central: Vec<f64>,
     ln_coefficient: Vec<f64>,
-}
-
-/// ln max and sum of e^{left_j + right_{k−j}} over j in `range`.
-fn ln_convolution(
-    left: &[f64],
-    right: &[f64],
-    k: usize,
-    range: std::ops::RangeInclusive<usize>,
-) -> f64 {
-    let (start, end) = (*range.start(), *range.end());
-    if start > end {
-        return f64::NEG_INFINITY;
-    }
-    let right = &right[k - end..=k - start];
-    let left = &left[start..=end];
-    let mut top = f64::NEG_INFINITY;
-    for (a, b) in left.iter().zip(right.iter().rev()) {
-        top = top.max(a + b);
-    }
-    if !top.is_finite() {
-        return top;
-    }
-    let mut sum = 0.0;
-    for (a, b) in left.iter().zip(right.iter().rev()) {
-        let term = a + b - top;
-        if term > -40.0 {
-            sum += term.exp();
-        }
-    }
-    top + sum.ln()
 }
 
 /// ln(e^x − 1) for x > 0.
@@ -123,68 +95,8 @@ impl Table {
                 _ => self.ln_central[k] - lf[k] + ln_rate,
             })
             .collect();
-        self.ln_coefficient = power(&series, exponent);
+        self.ln_coefficient = ln_power(&series, exponent);
     }
-}
-
-/// ln of the coefficients of (Σ e^{series_k} xᵏ)^exponent, series₀ = 0 and no linear term; every term is
-/// positive.
-fn power(series: &[f64], exponent: u64) -> Vec<f64> {
-    let length = series.len();
-    let count = exponent as f64;
-    if length as f64 > 2.0 * count + 3.0 {
-        return squaring(series, exponent);
-    }
-    // b_m = (1/m) Σ_k (k(N+1) − m) a_k b_{m−k}.
-    let mut out = vec![0.0];
-    let scaled: Vec<f64> = series
-        .iter()
-        .enumerate()
-        .map(|(k, a)| a + (k.max(1) as f64).ln())
-        .collect();
-    for m in 1..length {
-        let mut top = f64::NEG_INFINITY;
-        for k in 2..=m {
-            top = top.max(scaled[k] + out[m - k]);
-        }
-        if !top.is_finite() {
-            out.push(f64::NEG_INFINITY);
-            continue;
-        }
-        let mut sum = 0.0;
-        for k in 2..=m {
-            let term = scaled[k] + out[m - k] - top;
-            if term > -45.0 {
-                // k(N+1) − m over k(N+1), at least 1 − m/(2(N+1)).
-                let part = (k as f64 * (count + 1.0) - m as f64) / (k as f64);
-                sum += part.max(0.0) * term.exp();
-            }
-        }
-        out.push(top + (sum / m as f64).ln());
-    }
-    out
-}
-
-/// The same by repeated squaring, for orders beyond twice the exponent.
-fn squaring(series: &[f64], exponent: u64) -> Vec<f64> {
-    let product = |a: &[f64], b: &[f64]| -> Vec<f64> {
-        (0..a.len())
-            .map(|k| ln_convolution(a, b, k, 0..=k))
-            .collect()
-    };
-    let mut result = vec![f64::NEG_INFINITY; series.len()];
-    result[0] = 0.0;
-    let (mut base, mut left) = (series.to_vec(), exponent);
-    while left > 0 {
-        if left & 1 == 1 {
-            result = product(&result, &base);
-        }
-        left >>= 1;
-        if left > 0 {
-            base = product(&base, &base);
-        }
-    }
-    result
 }
 
 /// The Rényi divergence of the pair at integer orders, exact for every [`Crowd`].
@@ -200,27 +112,69 @@ fn squaring(series: &[f64], exponent: u64) -> Vec<f64> {
 /// # Ok::<(), shuffledp_accounting::Error>(())
 /// ```
 pub fn pair(sigma: f64, crowd: Crowd) -> RdpCurve {
-    let table = Mutex::new(Table::default());
-    let total = match crowd {
-        Crowd::Everyone(n) | Crowd::Sample(_, n) | Crowd::CheckIn(n, _) => n as f64,
-    };
+    let moments = Moments::new(sigma, crowd);
     RdpCurve::new(Orders::Integers(LARGEST), move |order| {
-        let order = order as usize;
+        moments.bounds(order).1
+    })
+}
+
+/// The same at all orders, from below: between integers by the moments around it
+/// ([`shuffledp_numerics::symmetric_ratio`]), and at least what it is at the integer before.
+pub(crate) fn pair_from_below(sigma: f64, crowd: Crowd) -> RdpCurve {
+    let moments = Moments::new(sigma, crowd);
+    RdpCurve::new(Orders::Reals(LARGEST as f64), move |order| {
+        let before = match order.floor() {
+            one if one < 2.0 => 0.0,
+            before => moments.bounds(before).0,
+        };
+        // The moments around it need three more orders.
+        match order < LARGEST as f64 - 3.0 {
+            true => moments.bounds(order).0.max(before),
+            false => before,
+        }
+    })
+}
+
+/// The moments of the likelihood ratio of the pair, as far as they were needed.
+struct Moments {
+    sigma: f64,
+    crowd: Crowd,
+    table: Mutex<Table>,
+}
+
+impl Moments {
+    fn new(sigma: f64, crowd: Crowd) -> Self {
+        Self {
+            sigma,
+            crowd,
+            table: Mutex::new(Table::default()),
+        }
+    }
+
+    /// Lower and upper bounds of the divergence, the same at integer orders.
+    fn bounds(&self, order: f64) -> (f64, f64) {
+        let total = match self.crowd {
+            Crowd::Everyone(n) | Crowd::Sample(_, n) | Crowd::CheckIn(n, _) => n as f64,
+        };
+        let needed = match order.fract() == 0.0 {
+            true => order as usize,
+            false => order as usize + 3,
+        };
         // A poisoned lock is safe to use: entries are replaced whole, so a panic leaves at worst a shorter
         // table.
-        let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
-        if table.ln_coefficient.len() <= order {
-            let length = order
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if table.ln_coefficient.len() <= needed {
+            let length = needed
                 .max(2 * table.ln_coefficient.len())
                 .min(LARGEST as usize);
-            table.extend(length.max(order), sigma, crowd);
+            table.extend(length.max(needed), self.sigma, self.crowd);
         }
-        let lf = &table.ln_factorial;
-        let terms: Vec<f64> = (2..=order)
-            .map(|j| lf[order] - lf[order - j] - j as f64 * total.ln() + table.ln_coefficient[j])
-            .collect();
-        ln_1p_exp(ln_sum_exp(&terms)) / (order as f64 - 1.0)
-    })
+        let (lower, upper) = ln_excess_between(order, |j| {
+            table.ln_factorial[j] - j as f64 * total.ln() + table.ln_coefficient[j]
+        });
+        let divergence = |excess: f64| ln_1p_exp(excess) / (order - 1.0);
+        (divergence(lower), divergence(upper))
+    }
 }
 
 /// The other direction, D(M(D)‖M(D′)) = 1/(λ−1) ln E(mean Y)^{1−λ}, for real orders.

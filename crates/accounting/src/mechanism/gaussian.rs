@@ -2,24 +2,26 @@
 //!
 //! On an interval the blanket of [`crate::gaussian`] dominates, on a ball Theorem G ([`crate::upper`]). Two
 //! further bounds hold on both: amplification by sampling alone, and one report without a shuffler. The pair
-//! of datasets of the lower bound is the same on both: it lies on a line. Rényi curves come from the
-//! mechanism without its shuffler above, and from [`shuffle_gaussian::pair`] below.
+//! of datasets of the lower bound is the same on both: it lies on a line. The upper Rényi curve is that of the
+//! blanket or, where that is smaller and on a ball, of the mechanism without its shuffler; the lower one is
+//! [`shuffle_gaussian::pair`].
 
-use super::{Adversary, Family, KnownCurves, Local, Mechanism};
+use super::{Adversary, Family, KnownCurve, KnownCurves, Local, Mechanism};
 use crate::atoms::Atoms;
 use crate::bounds::shuffle_gaussian::{self, Crowd};
 use crate::catalog::{Entry, Input, VectorNorm};
 use crate::cells::Fineness;
 use crate::digits::plain;
 use crate::error::{Error, Parameter};
+use crate::gaussian::renyi::interval_curves;
 use crate::gaussian::{interval_blanket, pair};
 use crate::local::{Domain, Sigma};
 use crate::participation::Participation;
-use crate::rdp::{Orders, RdpCurve};
+use crate::rdp::RdpCurve;
 use crate::round::Round;
 use crate::spec::RandomizerSpec;
 use crate::upper::UpperProfile;
-use crate::upper::alone::Alone;
+use crate::upper::alone::{Alone, UNSHUFFLED};
 use crate::upper::approximate::theorem_a;
 use crate::upper::gaussian_ball::theorem_g;
 use crate::upper::sampling::Sampling;
@@ -111,9 +113,17 @@ impl Family for Gaussian {
 
     fn known_curves(&self, round: &Round) -> Option<KnownCurves> {
         let sigma = self.sigma.value();
+        let unshuffled = shuffle_gaussian::unshuffled(sigma);
+        let name = format!("{}{UNSHUFFLED}", self.name());
+        let mut upper = vec![KnownCurve::one(&name, unshuffled)];
+        if self.domain == Domain::Interval {
+            upper.push(KnownCurve {
+                curves: interval_curves(sigma, round),
+                name: self.name().to_owned(),
+            });
+        }
         Some(KnownCurves {
-            upper: vec![shuffle_gaussian::unshuffled(sigma)],
-            upper_name: "gaussian-unshuffled",
+            upper,
             lower: vec![attained(
                 sigma,
                 round,
@@ -132,8 +142,7 @@ impl Family for Gaussian {
     }
 }
 
-/// The curve of the pair. It is known at integer orders and rises with the order, so the next lower one is
-/// below it.
+/// The curve of the pair.
 pub(super) fn attained(sigma: f64, round: &Round, words: &str) -> (RdpCurve, String, String) {
     let users = round.most_honest();
     let crowd = match round.participation() {
@@ -141,14 +150,6 @@ pub(super) fn attained(sigma: f64, round: &Round, words: &str) -> (RdpCurve, Str
         Participation::Sample(size) => Crowd::Sample(size, round.users()),
         Participation::CheckIn(rate) => Crowd::CheckIn(users, rate.highest()),
     };
-    let pair = shuffle_gaussian::pair(sigma, crowd);
-    let orders = Orders::Reals(shuffle_gaussian::LARGEST as f64);
-    let below = RdpCurve::new(orders, move |order| {
-        if order < 2.0 {
-            0.0
-        } else {
-            pair.at(order.floor())
-        }
-    });
+    let below = shuffle_gaussian::pair_from_below(sigma, crowd);
     (below, "gaussian".into(), words.into())
 }

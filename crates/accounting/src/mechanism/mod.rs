@@ -89,11 +89,33 @@ pub(crate) struct Adversary {
     pub(crate) words: String,
 }
 
+/// An upper bound on the Rényi divergences of one round.
+pub(crate) struct KnownCurve {
+    /// The largest of these dominates.
+    pub(crate) curves: Vec<RdpCurve>,
+    /// As it stands in `method`.
+    pub(crate) name: String,
+}
+
+impl KnownCurve {
+    pub(crate) fn one(name: &str, curve: RdpCurve) -> Self {
+        Self {
+            curves: vec![curve],
+            name: name.to_owned(),
+        }
+    }
+
+    /// The bound at this order, infinite where there is none.
+    pub(crate) fn at(&self, order: f64) -> f64 {
+        let each = self.curves.iter().map(|curve| curve.at(order));
+        each.fold(0.0, f64::max)
+    }
+}
+
 /// Rényi curves of one round that are known without a finite law.
 pub(crate) struct KnownCurves {
-    /// Curves of upper bounds. Each holds.
-    pub(crate) upper: Vec<RdpCurve>,
-    pub(crate) upper_name: &'static str,
+    /// Upper bounds. Each holds, so the smallest does.
+    pub(crate) upper: Vec<KnownCurve>,
     /// Curves that are attained: the curve, its name, and the datasets in words.
     pub(crate) lower: Vec<(RdpCurve, String, String)>,
 }

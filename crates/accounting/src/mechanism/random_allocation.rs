@@ -5,7 +5,7 @@
 //! meet. The relation is never replacement: replacing a record moves a step by twice the sensitivity.
 
 use super::gaussian::attained;
-use super::{Adversary, Family, KnownCurves, Local, Mechanism};
+use super::{Adversary, Family, KnownCurve, KnownCurves, Local, Mechanism};
 use crate::atoms::Atoms;
 use crate::bounds::shuffle_gaussian::{self, Crowd};
 use crate::catalog::{Entry, Input};
@@ -13,7 +13,6 @@ use crate::cells::Fineness;
 use crate::error::{Error, Parameter};
 use crate::gaussian::{pair, pair_above};
 use crate::local::Sigma;
-use crate::rdp::{Orders, RdpCurve};
 use crate::relation::Relation;
 use crate::round::Round;
 use crate::spec::RandomizerSpec;
@@ -88,14 +87,9 @@ impl Family for RandomAllocation {
     }
 
     fn known_curves(&self, round: &Round) -> Option<KnownCurves> {
-        let pair = shuffle_gaussian::pair(self.sigma.value(), Crowd::Everyone(round.users()));
-        // The curve is known at integer orders and rises with the order: its value at the next integer order
-        // is an upper bound.
-        let orders = Orders::Reals(shuffle_gaussian::LARGEST as f64);
-        let above = RdpCurve::new(orders, move |order| pair.at(order.ceil()));
+        let above = shuffle_gaussian::pair(self.sigma.value(), Crowd::Everyone(round.users()));
         Some(KnownCurves {
-            upper: vec![above],
-            upper_name: "random-allocation",
+            upper: vec![KnownCurve::one("random-allocation", above)],
             lower: vec![attained(self.sigma.value(), round, WORDS)],
         })
     }

@@ -6,7 +6,7 @@
 //! Gaussian noise, and nearly so for integer noise on a grid ([`crate::secure_sum`]). A device that rounds to
 //! the grid must not leave the ball.
 
-use super::{Adversary, Family, KnownCurves, Local, Mechanism};
+use super::{Adversary, Family, KnownCurve, KnownCurves, Local, Mechanism};
 use crate::atoms::Atoms;
 use crate::bound::Side;
 use crate::catalog::{Entry, Input, VectorNorm};
@@ -232,8 +232,10 @@ impl Family for SecureSum {
             // The published theorem assumes that everybody takes part.
             let everyone = round.participation() == Participation::Everyone;
             return everyone.then(|| KnownCurves {
-                upper: vec![skellam_curve(grid.shares(self.sigma), round.honest())],
-                upper_name: self.name(),
+                upper: vec![KnownCurve::one(
+                    self.name(),
+                    skellam_curve(grid.shares(self.sigma), round.honest()),
+                )],
                 lower: Vec::new(),
             });
         }
@@ -243,8 +245,7 @@ impl Family for SecureSum {
             (curve, PAIR.into(), WORDS.into())
         };
         Some(KnownCurves {
-            upper: vec![upper],
-            upper_name: self.name(),
+            upper: vec![KnownCurve::one(self.name(), upper)],
             lower: headcount::attained(round).into_iter().map(lower).collect(),
         })
     }

@@ -16,6 +16,8 @@ use shuffledp_numerics::special::{exp, expm1};
 
 /// The name of the bound, as it stands in `method`.
 pub(crate) const ALONE: &str = "local";
+/// How the name of a Rényi curve ends that is one of reports without a shuffler.
+pub(crate) const UNSHUFFLED: &str = "-unshuffled";
 
 /// μ = √Σ T/σ² where all rounds are Gaussian: without a shuffler the rounds of one user are μ-GDP, exactly
 /// (Dong, Roth, Su 2019).

@@ -98,6 +98,7 @@ impl RdpArguments {
                 divergence.relation().neighbors()
             )),
         ];
+        blocks.extend(unshuffled(&answers));
         blocks.extend(attained(&answers));
         Ok(Report {
             blocks,
@@ -121,6 +122,25 @@ fn table(answers: &[(f64, Answer<f64>)]) -> Grid {
         ]);
     }
     table
+}
+
+/// The orders at which the upper bound is what reports have without a shuffler.
+fn unshuffled(answers: &[(f64, Answer<f64>)]) -> Option<Block> {
+    let orders: Vec<String> = answers
+        .iter()
+        .filter(|(_, answer)| answer.upper().is_without_shuffler())
+        .map(|(order, _)| plain(*order))
+        .collect();
+    let which = match &orders[..] {
+        [] => return None,
+        all if all.len() == answers.len() => "at these orders".to_owned(),
+        [one] => format!("at order {one}"),
+        _ => format!("at orders {}", orders.join(", ")),
+    };
+    Some(Block::Line(format!(
+        "No amplification by shuffling is known {which}: the upper bound there is that of the reports without \
+         a shuffler."
+    )))
 }
 
 /// The datasets behind each method of a lower bound, once each.
