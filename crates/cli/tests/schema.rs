@@ -111,6 +111,10 @@ const ANSWERS: &[(&str, &str)] = &[
         "train",
         "train --demo --rounds 1 --algorithm central --seed 1",
     ),
+    (
+        "predict",
+        "predict --model predict.in/model --data predict.in/trees.csv",
+    ),
     ("error", "epsilon --epsilon0 1 --users 1000 --delta 2"),
     ("error", "epsilon --epsilon0 1 --users 1000"),
     (
