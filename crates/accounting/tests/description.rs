@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use shuffledp_accounting::{
-    Accountant, Domain, Error, Input, Mechanism, Parameter, PerUser, Plan, RandomizerSpec, Relation, Round,
-    RoundSpec, account, catalog, round_schema,
+    Accountant, Domain, Error, Input, Mechanism, Parameter, PerUser, Plan, RandomizerSpec,
+    Relation, Round, RoundSpec, account, catalog, round_schema,
 };
 
 /// A description of every randomizer of the catalog, with numbers for all that it needs.

@@ -21,9 +21,9 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "papers")]
 use commands::reproduce;
-#[cfg(feature = "train")]
-use commands::train;
 use commands::{audit, calibrate, curve, epsilon, rdp, simulate};
+#[cfg(feature = "train")]
+use commands::{predict, train};
 use failure::Failure;
 use output::{Format, Report};
 use std::io::Write;
@@ -92,6 +92,12 @@ enum Ask {
             --sample 10000 --target-epsilon 0.25 --out run\n  shuffledp train --resume run"
     )]
     Train(Box<train::TrainArguments>),
+    /// The classes that a trained model gives to the rows of a table or to pictures
+    #[cfg(feature = "train")]
+    #[command(
+        after_help = "Example:\n  shuffledp predict --model run --data people.csv --format csv"
+    )]
+    Predict(predict::PredictArguments),
     /// Completions for a shell, on standard output
     #[command(after_help = "Example:\n  shuffledp completions bash > shuffledp.bash")]
     Completions {
@@ -160,6 +166,8 @@ impl Ask {
             Self::Audit(arguments) => arguments.round.format,
             #[cfg(feature = "train")]
             Self::Train(arguments) => arguments.format,
+            #[cfg(feature = "train")]
+            Self::Predict(arguments) => arguments.format,
             #[cfg(feature = "papers")]
             Self::Reproduce(_) => Format::Table,
             Self::Completions { .. } | Self::Man { .. } => Format::Table,
@@ -186,6 +194,8 @@ impl Ask {
             Self::Reproduce(arguments) => return Ok((arguments.text()?, code, None)),
             #[cfg(feature = "train")]
             Self::Train(arguments) => return Ok((arguments.text()?, code, None)),
+            #[cfg(feature = "train")]
+            Self::Predict(arguments) => arguments.report()?,
             Self::Man { command } => {
                 let page = manual::page(Command::command(), &command)?;
                 return Ok((page, code, None));

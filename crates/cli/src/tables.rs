@@ -44,7 +44,8 @@ pub(crate) fn refused_examples(error: Error, label: &str) -> Failure {
     match &error {
         Error::NoColumn { column, .. } => match column == label {
             true => value("--label", column, &error),
-            false => value("--range", column, &error),
+            // A range or a chosen column: the message says which names there are.
+            false => value("--columns or --range", column, &error),
         },
         Error::SameName { column, .. } if column == label => twice("--label", &error),
         Error::RangeOfLabel { column } => {
@@ -68,6 +69,10 @@ pub(crate) fn refused_examples(error: Error, label: &str) -> Failure {
             Failure::flag("--test-share", message)
         }
         Error::Classes { value: list } => value("--classes", list, &error),
+        Error::LabelIsFeature { column } => {
+            let message = format!("--columns {column}: that is the --label, which is learnt");
+            Failure::flag("--columns", message)
+        }
         Error::ListedTwice { .. } => {
             Failure::flag("--classes", "--classes: a class is listed twice")
         }
@@ -90,6 +95,21 @@ pub(crate) fn refused_examples(error: Error, label: &str) -> Failure {
                     let most = shuffledp::grouped(*most as u64);
                     format!("more than {most} different labels: a label is one of a few classes")
                 }
+                _ => problem.to_string(),
+            };
+            cell("--data", &error, &words)
+        }
+        _ => refused("--data", &error),
+    }
+}
+
+/// What is wrong with the table of `--data`, whose rows are classified.
+#[cfg(feature = "train")]
+pub(crate) fn refused_rows(error: Error) -> Failure {
+    match &error {
+        Error::Cell { problem, .. } => {
+            let words = match problem {
+                CellProblem::Outside { .. } => format!("{problem} of the model"),
                 _ => problem.to_string(),
             };
             cell("--data", &error, &words)

@@ -24,7 +24,7 @@ fn output(line: &str, format: &str) -> String {
 }
 
 /// Every command that prints a privacy parameter.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "epsilon --epsilon0 1 --users 1000 --delta 1e-6",
     "epsilon --plan plans/two_kinds.toml --delta 1e-6",
     "delta --epsilon0 1 --users 1000 --epsilon 0.1",
@@ -36,6 +36,7 @@ const COMMANDS: [&str; 11] = [
     "simulate mean --input simulate.in/people.csv --column age --range 0..120 --epsilon0 1 --seed 1",
     "audit --randomizer rr --epsilon0 1 --users 10 --trials 1000 --seed 1",
     "train --demo --rounds 1 --sample 40 --seed 1",
+    "predict --model predict.in/model --data predict.in/trees.csv",
 ];
 
 #[test]

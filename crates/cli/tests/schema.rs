@@ -30,7 +30,10 @@ const ANSWERS: &[(&str, &str)] = &[
         "epsilon",
         "epsilon --randomizer krr --k 4 --epsilon0 0.5..2 --users 1000 --delta 1e-6",
     ),
-    ("epsilon", "epsilon --plan plans/own_epsilon0.toml --delta 1e-6"),
+    (
+        "epsilon",
+        "epsilon --plan plans/own_epsilon0.toml --delta 1e-6",
+    ),
     ("delta", "delta --epsilon0 1 --users 1000 --epsilon 0.1"),
     ("rdp", "rdp --epsilon0 1 --users 1000 --orders 2,8"),
     ("compare", "compare --epsilon0 1 --users 1000 --delta 1e-6"),
@@ -115,6 +118,10 @@ const ANSWERS: &[(&str, &str)] = &[
     (
         "train",
         "train --demo --rounds 1 --algorithm central --seed 1",
+    ),
+    (
+        "predict",
+        "predict --model predict.in/model --data predict.in/trees.csv",
     ),
     ("error", "epsilon --epsilon0 1 --users 1000 --delta 2"),
     ("error", "epsilon --epsilon0 1 --users 1000"),

@@ -134,6 +134,14 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// A file of a trained model that does not describe one.
+    #[error("{} is refused: {why}", file.display())]
+    ModelFile {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Numbers that are not as many as the model has use for.
     #[error("{what}: {given} numbers, the model has {wanted}")]
     Length {

@@ -13,7 +13,7 @@
 //! the number of parameters (Tramèr, Boneh 2021: private learning needs better features). The length 4 makes
 //! the constant that a linear model adds to its inputs a seventeenth of the square of its gradient.
 
-use crate::data::{Dataset, Examples, Shape};
+use crate::data::{Dataset, Shape};
 use crate::error::Error;
 use rayon::prelude::*;
 
@@ -37,7 +37,11 @@ const LENGTH: f32 = 4.0;
 /// # Ok::<(), shuffledp_learning::Error>(())
 /// ```
 pub fn oriented_gradients(data: &Dataset) -> Result<Dataset, Error> {
-    let shape = data.shape();
+    data.mapped(|shape, images| gradients_of(shape, &images))
+}
+
+/// The oriented gradients of images of this shape, row after row, and the shape of a row.
+pub(crate) fn gradients_of(shape: Shape, images: &[f32]) -> Result<(Shape, Vec<f32>), Error> {
     if shape.height < 2 * CELLS || shape.width < 2 * CELLS {
         let Shape { height, width, .. } = shape;
         return Err(Error::Examples {
@@ -46,22 +50,17 @@ pub fn oriented_gradients(data: &Dataset) -> Result<Dataset, Error> {
             ),
         });
     }
-    Dataset::new(seen(data.train(), data)?, seen(data.test(), data)?)
-}
-
-fn seen(examples: &Examples, data: &Dataset) -> Result<Examples, Error> {
-    let shape = data.shape();
-    let mut numbers = vec![0.0; NUMBERS * examples.len()];
+    let mut numbers = vec![0.0; images.len() / shape.numbers() * NUMBERS];
     numbers
         .par_chunks_exact_mut(NUMBERS)
-        .zip(examples.images().par_chunks_exact(shape.numbers()))
+        .zip(images.par_chunks_exact(shape.numbers()))
         .for_each(|(numbers, image)| describe(shape, image, numbers));
     let row = Shape {
         channels: 1,
         height: 1,
         width: NUMBERS,
     };
-    Examples::new(row, data.classes(), numbers, examples.labels().to_vec())
+    Ok((row, numbers))
 }
 
 /// One picture, into numbers that were zero.

@@ -1,4 +1,4 @@
-//! All columns of a file: one as text, the label, and the others as numbers, the features.
+//! Columns of a file: one as text, the label, where there is one, and others as numbers, the features.
 //!
 //! A CSV file is read row by row and a Parquet file column by column, as they are stored: either way every
 //! cell is visited once.
@@ -12,7 +12,7 @@ use std::path::Path;
 /// A file, its label and its features.
 pub(crate) struct Columns<'a> {
     path: &'a Path,
-    label: &'a str,
+    label: Option<&'a str>,
     features: Vec<String>,
 }
 
@@ -24,20 +24,50 @@ pub(crate) enum Cell<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Reads the names; no two are the same, one is the label, and there is a feature.
-    pub(crate) fn new(path: &'a Path, label: &'a str) -> Result<Self, Error> {
-        let column = Column::new(path, label);
-        let mut features = match column.open()? {
-            Source::Csv(head, file) => Records::new(column, head, file)?.names,
-            Source::Parquet(file) => in_parquet::names(column, file)?,
+    /// The label and the features of these names; every column but the label where no names are given.
+    pub(crate) fn new(
+        path: &'a Path,
+        label: Option<&'a str>,
+        chosen: Option<&[String]>,
+    ) -> Result<Self, Error> {
+        let any = Column::new(path, label.unwrap_or_default());
+        let mut names = match any.open()? {
+            Source::Csv(head, file) => Records::new(any, head, file)?.names,
+            Source::Parquet(file) => in_parquet::names(any, file)?,
         };
-        features.remove(column.find(&features)?);
+        let file = path.to_owned();
+        let features = match chosen {
+            Some(chosen) => {
+                for name in label
+                    .iter()
+                    .copied()
+                    .chain(chosen.iter().map(String::as_str))
+                {
+                    Column::new(path, name).find(&names)?;
+                }
+                if let Some(name) = label
+                    && chosen.iter().any(|feature| feature == name)
+                {
+                    let column = name.to_owned();
+                    return Err(Error::LabelIsFeature { column });
+                }
+                chosen.to_vec()
+            }
+            None => {
+                if label.is_some() {
+                    names.remove(any.find(&names)?);
+                }
+                names
+            }
+        };
         let mut sorted: Vec<&String> = features.iter().collect();
         sorted.sort_unstable();
-        let file = path.to_owned();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             let column = twice[0].clone();
-            return Err(Error::SameName { file, column });
+            return Err(match chosen {
+                Some(_) => Error::ListedTwice { value: column },
+                None => Error::SameName { file, column },
+            });
         }
         if features.is_empty() {
             return Err(Error::OnlyLabel { file });
@@ -56,7 +86,7 @@ impl<'a> Columns<'a> {
 
     /// Which feature has this name.
     pub(crate) fn find(&self, name: &str) -> Result<usize, Error> {
-        if name == self.label {
+        if Some(name) == self.label {
             let column = name.to_owned();
             return Err(Error::RangeOfLabel { column });
         }
@@ -68,17 +98,26 @@ impl<'a> Columns<'a> {
         &self,
         each: &mut dyn FnMut(u64, Cell) -> Result<(), Error>,
     ) -> Result<u64, Error> {
-        let label = Column::new(self.path, self.label);
-        let Source::Csv(head, file) = label.open()? else {
-            let rows = label.texts(&mut |row, text| each(row, Cell::Label(text)))?;
+        let label = self.label.map(|name| Column::new(self.path, name));
+        // Any column opens the file.
+        let any = label.unwrap_or(Column::new(self.path, &self.features[0]));
+        let Source::Csv(head, file) = any.open()? else {
+            let mut rows = 0;
+            if let Some(label) = label {
+                rows = label.texts(&mut |row, text| each(row, Cell::Label(text)))?;
+            }
             for (place, name) in self.features.iter().enumerate() {
                 let feature = Column::new(self.path, name);
-                feature.numbers(&mut |row, number| each(row, Cell::Feature(place, number)))?;
+                rows =
+                    feature.numbers(&mut |row, number| each(row, Cell::Feature(place, number)))?;
             }
             return Ok(rows);
         };
-        let mut records = Records::new(label, head, file)?;
-        let labeled = label.find(&records.names)?;
+        let mut records = Records::new(any, head, file)?;
+        let labeled = match label {
+            Some(label) => Some((label.find(&records.names)?, label)),
+            None => None,
+        };
         let numbered: Vec<(usize, Column)> = self
             .features
             .iter()
@@ -89,19 +128,21 @@ impl<'a> Columns<'a> {
             .collect::<Result<_, Error>>()?;
         while records.next()? {
             let row = records.row;
-            let text = label.utf8(row, records.cell(label, labeled)?)?;
-            each(row, Cell::Label(text))?;
+            if let Some((index, label)) = labeled {
+                let text = label.utf8(row, records.cell(label, index)?)?;
+                each(row, Cell::Label(text))?;
+            }
             for (place, &(index, feature)) in numbered.iter().enumerate() {
                 let number = feature.number(row, records.cell(feature, index)?)?;
                 each(row, Cell::Feature(place, number))?;
             }
         }
-        label.some(records.row)
+        any.some(records.row)
     }
 
     /// Something is wrong with the label of a row.
     pub(crate) fn refused_label(&self, row: u64, problem: CellProblem) -> Error {
-        Column::new(self.path, self.label).at(row, problem)
+        Column::new(self.path, self.label.unwrap_or_default()).at(row, problem)
     }
 
     /// Something is wrong with a feature of a row.

@@ -135,6 +135,12 @@ pub enum Error {
         /// The file.
         file: PathBuf,
     },
+    /// A column that is learnt and learnt from.
+    #[error("column {} is the label: it cannot be learnt from", quoted(.column))]
+    LabelIsFeature {
+        /// The label.
+        column: String,
+    },
     /// A range for the label, which is not a number.
     #[error("a range of column {}: that is the label, which is not a number", quoted(.column))]
     RangeOfLabel {

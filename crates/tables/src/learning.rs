@@ -14,9 +14,10 @@
 use crate::columns::{Cell, Columns};
 use crate::error::{CellProblem, ColumnProblem, Error};
 use crate::values::{Known, sort};
-use shuffledp::learning::run::{ColumnRange, TableSpec};
+use shuffledp::learning::run::{ColumnRange, Names, TableSpec};
 use shuffledp::learning::{Dataset, Examples, Shape};
 use shuffledp::randomizers::{Simulated, below};
+use std::path::Path;
 
 /// The most classes: a label is stored in a byte.
 const MOST_CLASSES: usize = 256;
@@ -31,6 +32,7 @@ const SEED: u64 = 1;
 /// let spec = TableSpec {
 ///     path: "no/such/file.csv".into(),
 ///     label: "city".to_owned(),
+///     columns: None,
 ///     ranges: Vec::new(),
 ///     classes: None,
 ///     test_share: 2.0,
@@ -42,10 +44,8 @@ const SEED: u64 = 1;
 pub struct Table {
     /// An image is a row, a channel a feature.
     pub data: Dataset,
-    /// The names of the features, in the order of the file.
-    pub features: Vec<String>,
-    /// The names of the classes; a label is a place among them.
-    pub classes: Vec<String>,
+    /// The label, its classes, and the features in order with their ranges.
+    pub names: Names,
     /// Whether the classes are those that occur: which exist is then not protected.
     pub classes_occur: bool,
 }
@@ -64,7 +64,7 @@ impl Table {
             return Err(Error::Classes { value });
         }
         let mut classes = Known::new(table.classes.as_deref(), MOST_CLASSES)?;
-        let columns = Columns::new(&table.path, &table.label)?;
+        let columns = Columns::new(&table.path, Some(&table.label), table.columns.as_deref())?;
         let ranges = ranges_of(&columns, &table.ranges)?;
         let mut features: Vec<Vec<f32>> = vec![Vec::new(); ranges.len()];
         let mut labels = Vec::new();
@@ -78,12 +78,10 @@ impl Table {
                     labels.push(place.map_err(|problem| columns.refused_label(row, problem))?);
                 }
                 Cell::Feature(feature, value) => {
-                    let (low, high) = ranges[feature];
-                    if !(low..=high).contains(&value) {
-                        let problem = CellProblem::Outside { value, low, high };
-                        return Err(columns.refused_feature(row, feature, problem));
-                    }
-                    features[feature].push((2.0 * ((value - low) / (high - low)) - 1.0) as f32);
+                    let number = scaled(value, ranges[feature]);
+                    let number =
+                        number.map_err(|problem| columns.refused_feature(row, feature, problem))?;
+                    features[feature].push(number);
                 }
             }
             Ok(())
@@ -102,11 +100,87 @@ impl Table {
         }
         Ok(Self {
             data: split(table, rows, &features, &labels, names.len())?,
-            features: columns.features().to_vec(),
-            classes: names,
+            names: Names {
+                label: Some(table.label.clone()),
+                classes: names,
+                columns: named(columns.features(), &ranges),
+            },
             classes_occur,
         })
     }
+}
+
+/// Rows of a table in the form that a trained model reads: its columns by name, scaled by their ranges.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Rows {
+    /// The numbers of all rows, row after row.
+    pub numbers: Vec<f32>,
+    /// The label of each row, where the file has the label's column; it need not be one of the classes.
+    pub labels: Option<Vec<String>>,
+}
+
+impl Rows {
+    /// Reads the columns that a model was trained on. Others are not looked at.
+    pub fn read(path: &Path, names: &Names) -> Result<Self, Error> {
+        let chosen: Vec<String> = names
+            .columns
+            .iter()
+            .map(|range| range.column.clone().unwrap_or_default())
+            .collect();
+        let labeled = |label: Option<&str>| Columns::new(path, label, Some(&chosen)).map(drop);
+        let label = names.label.as_deref();
+        let label = match labeled(label) {
+            Err(Error::NoColumn { column, .. }) if Some(column.as_str()) == label => None,
+            other => other.map(|()| label)?,
+        };
+        let columns = Columns::new(path, label, Some(&chosen))?;
+        let mut features: Vec<Vec<f32>> = vec![Vec::new(); chosen.len()];
+        let mut labels = label.map(|_| Vec::new());
+        columns.read(&mut |row, cell| {
+            match cell {
+                Cell::Label(text) => {
+                    if let Some(labels) = &mut labels {
+                        labels.push(text.trim().to_owned());
+                    }
+                }
+                Cell::Feature(feature, value) => {
+                    let range = &names.columns[feature];
+                    let number = scaled(value, (range.low, range.high));
+                    let number =
+                        number.map_err(|problem| columns.refused_feature(row, feature, problem))?;
+                    features[feature].push(number);
+                }
+            }
+            Ok(())
+        })?;
+        let rows = features.first().map_or(0, Vec::len);
+        let numbers = (0..rows).flat_map(|row| features.iter().map(move |column| column[row]));
+        Ok(Self {
+            numbers: numbers.collect(),
+            labels,
+        })
+    }
+}
+
+/// A number of a public range, brought to [−1, 1].
+fn scaled(value: f64, (low, high): (f64, f64)) -> Result<f32, CellProblem> {
+    if !(low..=high).contains(&value) {
+        return Err(CellProblem::Outside { value, low, high });
+    }
+    Ok((2.0 * ((value - low) / (high - low)) - 1.0) as f32)
+}
+
+/// The features with their ranges.
+fn named(features: &[String], ranges: &[(f64, f64)]) -> Vec<ColumnRange> {
+    let columns = features.iter().zip(ranges);
+    columns
+        .map(|(name, &(low, high))| ColumnRange {
+            column: Some(name.clone()),
+            low,
+            high,
+        })
+        .collect()
 }
 
 /// The range of every feature.

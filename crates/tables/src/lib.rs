@@ -39,5 +39,5 @@ mod values;
 pub use column::Column;
 pub use error::{CellProblem, ColumnProblem, Error, quoted};
 #[cfg(feature = "learning")]
-pub use learning::Table;
+pub use learning::{Rows, Table};
 pub use values::Values;

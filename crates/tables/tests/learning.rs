@@ -7,7 +7,7 @@ use parquet::data_type::ByteArray;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use shuffledp::learning::run::{ColumnRange, TableSpec};
-use shuffledp_tables::Table;
+use shuffledp_tables::{Rows, Table};
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -20,6 +20,7 @@ struct Scratch {
     directory: TempDir,
     name: &'static str,
     label: &'static str,
+    columns: Option<Vec<String>>,
     ranges: Vec<ColumnRange>,
     classes: Option<Vec<String>>,
     test_share: f64,
@@ -32,6 +33,7 @@ fn scratch(name: &'static str, content: impl AsRef<[u8]>, label: &'static str) -
         directory,
         name,
         label,
+        columns: None,
         ranges: Vec::new(),
         classes: None,
         test_share: 0.2,
@@ -53,6 +55,11 @@ impl Scratch {
         self
     }
 
+    fn columns(mut self, columns: &[&str]) -> Self {
+        self.columns = Some(columns.iter().map(|&column| column.to_owned()).collect());
+        self
+    }
+
     fn classes(mut self, classes: &[&str]) -> Self {
         self.classes = Some(classes.iter().map(|&class| class.to_owned()).collect());
         self
@@ -67,6 +74,7 @@ impl Scratch {
         let table = Table::read(&TableSpec {
             path: self.directory.path().join(self.name),
             label: self.label.to_owned(),
+            columns: self.columns.clone(),
             ranges: self.ranges.clone(),
             classes: self.classes.clone(),
             test_share: self.test_share,
@@ -80,13 +88,26 @@ impl Scratch {
     }
 }
 
+/// The names of the features.
+fn features(loaded: &Table) -> Vec<&str> {
+    let columns = loaded.names.columns.iter();
+    columns
+        .map(|range| range.column.as_deref().unwrap())
+        .collect()
+}
+
 /// Every example, as its features and the name of its class, those to learn from first.
 fn examples(loaded: &Table) -> Vec<(Vec<f32>, String)> {
     let (train, test) = (loaded.data.train(), loaded.data.test());
     train
         .iter()
         .chain(test.iter())
-        .map(|(image, label)| (image.to_vec(), loaded.classes[usize::from(label)].clone()))
+        .map(|(image, label)| {
+            (
+                image.to_vec(),
+                loaded.names.classes[usize::from(label)].clone(),
+            )
+        })
         .collect()
 }
 
@@ -139,9 +160,9 @@ const RANGES: [Range; 2] = [(Some("tall"), 1.0, 2.0), (None, 0.0, 100.0)];
 #[test]
 fn features_from_their_ranges_and_labels_by_name() {
     let loaded = csv(PEOPLE, "city").ranges(&RANGES).load().unwrap();
-    assert_eq!(loaded.features, ["tall", "old"]);
-    assert_eq!(loaded.classes, ["Bonn", "Oslo", "Porto, old"]);
-    assert!(loaded.classes_occur);
+    assert_eq!(features(&loaded), ["tall", "old"]);
+    assert_eq!(loaded.names.classes, ["Bonn", "Oslo", "Porto, old"]);
+    assert!(loaded.names.classes_occur);
     assert_eq!(loaded.data.classes(), 3);
     assert_eq!(
         (loaded.data.train().len(), loaded.data.test().len()),
@@ -174,8 +195,7 @@ fn one_content_one_dataset() {
     let parquet = parquet.load().unwrap();
     assert_eq!(csv.data, parquet.data);
     assert_eq!(csv.data.checksum(), parquet.data.checksum());
-    assert_eq!(csv.classes, parquet.classes);
-    assert_eq!(csv.features, parquet.features);
+    assert_eq!(csv.names, parquet.names);
 }
 
 #[test]
@@ -199,7 +219,7 @@ fn any_column_can_be_the_label_and_numbers_are_in_their_order() {
     let rows: String = (0..40).map(|i| format!("0.5,{}\n", i % 12)).collect();
     let loaded = csv(format!("x,digit\n{rows}"), "digit").load().unwrap();
     let expected: Vec<String> = (0..12).map(|digit| digit.to_string()).collect();
-    assert_eq!(loaded.classes, expected);
+    assert_eq!(loaded.names.classes, expected);
 }
 
 #[test]
@@ -209,8 +229,11 @@ fn classes_that_are_known_beforehand() {
         .classes(&["Turin", "Porto, old", "Oslo", "Bonn"])
         .load();
     let loaded = loaded.unwrap();
-    assert_eq!(loaded.classes, ["Turin", "Porto, old", "Oslo", "Bonn"]);
-    assert!(!loaded.classes_occur);
+    assert_eq!(
+        loaded.names.classes,
+        ["Turin", "Porto, old", "Oslo", "Bonn"]
+    );
+    assert!(!loaded.names.classes_occur);
     assert_eq!(loaded.data.classes(), 4);
     let by_occurrence = csv(PEOPLE, "city").ranges(&RANGES).load().unwrap();
     assert_eq!(examples(&loaded), examples(&by_occurrence));
@@ -330,7 +353,7 @@ fn ranges_that_are_none() {
         "range 0..2: column 'old' has a range already"
     );
     let table = csv("a=b,y\n7,u\n7,v\n7,u\n", "y").ranges(&[(Some("a=b"), 0.0, 7.0)]);
-    assert_eq!(table.load().unwrap().features, ["a=b"]);
+    assert_eq!(features(&table.load().unwrap()), ["a=b"]);
 }
 
 #[test]
@@ -420,5 +443,54 @@ fn shares_that_leave_nobody() {
     assert_eq!(
         refused(0.96),
         "test_share 0.96 of the 10 rows of data.csv leaves none to learn from"
+    );
+}
+
+#[test]
+fn columns_are_chosen_and_ordered_by_name() {
+    let loaded = csv(PEOPLE, "city")
+        .columns(&["old"])
+        .ranges(&[(Some("old"), 0.0, 100.0)])
+        .load()
+        .unwrap();
+    assert_eq!(features(&loaded), ["old"]);
+    assert_eq!(loaded.data.shape().numbers(), 1);
+    for (columns, message) in [
+        (&["size"][..], "data.csv has no column 'size'"),
+        (&["old", "old"], "'old' is listed twice"),
+        (
+            &["old", "city"],
+            "column 'city' is the label: it cannot be learnt from",
+        ),
+    ] {
+        let refused = csv(PEOPLE, "city").columns(columns).refused();
+        assert!(refused.contains(message), "{refused}");
+    }
+}
+
+#[test]
+fn rows_are_read_as_the_model_was_trained() {
+    let table = csv(PEOPLE, "city").ranges(&[(None, 0.0, 200.0)]);
+    let names = table.load().unwrap().names;
+    let read = |content: &str| {
+        let rows = csv(content, "city");
+        let path = rows.directory.path().join(rows.name);
+        Rows::read(&path, &names).map_err(|error| error.to_string())
+    };
+    // In another order, with a column that the model does not know.
+    let rows = read("shoes,old,tall,city\n40,50,200,Oslo\n41,100,0,Rome\n").unwrap();
+    assert_eq!(rows.numbers, [1.0, -0.5, -1.0, 0.0]);
+    assert_eq!(rows.labels.unwrap(), ["Oslo", "Rome"]);
+    let rows = read("tall,old\n100,100\n").unwrap();
+    assert_eq!((rows.numbers, rows.labels), (vec![0.0, 0.0], None));
+    assert!(
+        read("tall\n100\n")
+            .unwrap_err()
+            .contains("has no column 'old'")
+    );
+    let refused = read("tall,old\n100,201\n").unwrap_err();
+    assert!(
+        refused.contains("201 is outside its range 0..200"),
+        "{refused}"
     );
 }

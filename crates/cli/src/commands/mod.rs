@@ -5,6 +5,8 @@ pub(crate) mod calibrate;
 mod compare;
 pub(crate) mod curve;
 pub(crate) mod epsilon;
+#[cfg(feature = "train")]
+pub(crate) mod predict;
 pub(crate) mod rdp;
 #[cfg(feature = "papers")]
 pub(crate) mod reproduce;

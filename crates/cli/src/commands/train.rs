@@ -15,9 +15,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser};
 use serde_json::json;
 use shuffledp::learning::run::{
-    AlgorithmKind, ColumnRange, Data, Event, FeatureKind, Folder, Looks, ModelKind, OptimizerKind,
-    Outcome, Planned, Point, Price, Reason, RunSpec, Setup, Source, TableSpec, randomizers, run,
-    to_csv,
+    AlgorithmKind, ColumnRange, Data, Event, FeatureKind, Folder, Looks, MODEL_FILES, ModelKind,
+    OptimizerKind, Outcome, Planned, Point, Price, Reason, RunSpec, Setup, Source, TableSpec,
+    Trained, randomizers, run, to_csv,
 };
 use shuffledp::learning::{Activation, Schedule};
 use shuffledp::{Round, Side, grouped, plain, rounded};
@@ -36,9 +36,12 @@ struct TrainFlags {
     /// Learn from a synthetic data set
     #[arg(long, conflicts_with = "data", help_heading = "Data")]
     demo: bool,
-    /// The column of a table that is predicted; every other column is a number
+    /// The column of a table that is predicted
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     label: Option<String>,
+    /// The columns of a table that are features, all of them numbers [default: every column but the label]
+    #[arg(long, value_name = "LIST", help_heading = "Data")]
+    columns: Option<String>,
     /// Public range of the numbers of a table: lo..hi, or name=lo..hi for one column [default: 0..1]
     #[arg(long, value_name = "RANGE", help_heading = "Data")]
     range: Vec<String>,
@@ -229,8 +232,23 @@ impl TrainArguments {
             if BUILT {
                 folder.attach("accuracy.svg", &picture(&outcome, &setup.about()[0])?)?;
             }
+            for (name, bytes) in MODEL_FILES
+                .into_iter()
+                .zip(Trained::new(&setup, &outcome)?.files()?)
+            {
+                folder.attach(name, &bytes)?;
+            }
             folder.finish(&outcome, summary.clone())?;
-            summary.push(format!("The run is in {}.", folder.path().display()));
+            let path = folder.path().display();
+            summary.push(format!(
+                "The run is in {path}, the model in {path}/{}.",
+                MODEL_FILES[0]
+            ));
+            summary.push(format!(
+                "To use it: shuffledp predict --model {path} --data FILE"
+            ));
+        } else {
+            summary.push("The model was not kept: --out DIR keeps the run and its model.".into());
         }
         Ok(match self.format {
             Format::Table => format!("\n{}\n", summary.join("\n")),
@@ -321,14 +339,16 @@ fn set_up(spec: RunSpec) -> Result<Setup, Failure> {
 fn read(spec: &TableSpec) -> Result<Data, Failure> {
     let table = Table::read(spec).map_err(|error| refused_examples(error, &spec.label))?;
     let mut data = Data::new(table.data, &spec.path.display().to_string());
-    data.about += &format!(", {} numbers each", grouped(table.features.len() as u64));
+    let numbers = table.names.columns.len() as u64;
+    data.about += &format!(", {} numbers each", grouped(numbers));
     if table.classes_occur {
         data.notes.push(format!(
             "The classes were taken from the file ({}): a real collection must know them beforehand \
              (--classes).",
-            table.classes.join(", ")
+            table.names.classes.join(", ")
         ));
     }
+    data.names = table.names;
     let note = "The rows to be judged by are not protected: accuracy is theirs.";
     data.notes.push(note.into());
     Ok(data)
@@ -401,6 +421,7 @@ impl TrainFlags {
     /// Where the examples come from.
     fn source(&self) -> Result<Option<Source>, Failure> {
         let table_flags = [
+            ("--columns", self.columns.is_some()),
             ("--range", !self.range.is_empty()),
             ("--classes", self.classes.is_some()),
             ("--test-share", self.test_share.is_some()),
@@ -419,6 +440,7 @@ impl TrainFlags {
             (Some(path), Some(label), _) => Ok(Some(Source::Table(TableSpec {
                 path: path.clone(),
                 label: label.clone(),
+                columns: self.columns.as_deref().map(listed),
                 ranges: ranges(&self.range)?,
                 classes: self.classes.as_deref().map(listed),
                 test_share: self.test_share.map_or(0.2, |Real(share)| share),

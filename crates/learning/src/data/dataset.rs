@@ -4,13 +4,15 @@
 //! and lines top to bottom: the number of channel c at (y, x) is at (y·width + x)·channels + c.
 
 use crate::error::Error;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use shuffledp_accounting::Participation;
 use shuffledp_protocol::Attendance;
 use shuffledp_randomizers::Simulated;
 
 /// The shape of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Shape {
     /// Numbers per pixel.
     pub channels: usize,
@@ -214,6 +216,19 @@ impl Dataset {
             Examples::new(train.shape, train.classes, picked.images, picked.labels)
         };
         Self::new(examples(kept)?, examples(judged)?)
+    }
+
+    /// The same labels with other numbers: `map` gets the shape and all images, row after row, and gives the
+    /// new ones.
+    pub(crate) fn mapped(
+        &self,
+        map: impl Fn(Shape, Vec<f32>) -> Result<(Shape, Vec<f32>), Error>,
+    ) -> Result<Self, Error> {
+        let each = |examples: &Examples| {
+            let (shape, images) = map(examples.shape, examples.images.clone())?;
+            Examples::new(shape, examples.classes, images, examples.labels.clone())
+        };
+        Self::new(each(&self.train)?, each(&self.test)?)
     }
 
     /// SHA-256 of shape, classes, labels and numbers, in hexadecimal: what a record of a run says about its

@@ -99,6 +99,16 @@ impl Convolution {
         self.patch() * self.output.channels
     }
 
+    /// The axes of the weights: line, column, channel, filter.
+    pub(crate) fn axes(&self) -> Vec<usize> {
+        vec![
+            self.side,
+            self.side,
+            self.input.channels,
+            self.output.channels,
+        ]
+    }
+
     pub(crate) fn fan(&self) -> Fan {
         Fan {
             weights: self.weights(),

@@ -62,6 +62,15 @@ impl Layer {
         weights + biases
     }
 
+    /// The axes of its weights; none where it has no parameters.
+    pub(crate) fn axes(&self) -> Option<Vec<usize>> {
+        match self {
+            Self::Dense(dense) => Some(vec![dense.inputs, dense.outputs]),
+            Self::Convolution(convolution) => Some(convolution.axes()),
+            Self::MaxPool(_) | Self::Activation(..) => None,
+        }
+    }
+
     pub(crate) fn scratch<T: Real>(&self) -> Scratch<T> {
         match self {
             Self::Convolution(convolution) => convolution.scratch(),

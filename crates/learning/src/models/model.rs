@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::uniform::uniform;
 use rayon::prelude::*;
 use shuffledp_randomizers::Simulated;
+use std::ops::Range;
 
 /// Layers in a row.
 #[derive(Clone, Debug)]
@@ -22,6 +23,15 @@ pub struct Model {
     layers: Vec<Layer>,
     classes: usize,
     parameters: usize,
+}
+
+/// Where the weights or the biases of one layer lie among the parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tensor {
+    /// The layer's place, counted over all layers from 0, and `weight` or `bias`.
+    pub(crate) name: String,
+    pub(crate) axes: Vec<usize>,
+    pub(crate) place: Range<usize>,
 }
 
 /// The buffers one thread computes in, made once by [`Model::workspace`].
@@ -63,6 +73,26 @@ impl Model {
     /// How many classes there are.
     pub fn classes(&self) -> usize {
         self.classes
+    }
+
+    /// The weights and biases of all layers, in the order of the parameters.
+    pub(crate) fn tensors(&self) -> Vec<Tensor> {
+        let (mut tensors, mut start) = (Vec::new(), 0);
+        for (at, layer) in self.layers.iter().enumerate() {
+            let (fan, Some(axes)) = (layer.fan(), layer.axes()) else {
+                continue;
+            };
+            let (middle, end) = (start + fan.weights, start + layer.parameters());
+            for (kind, axes, place) in [
+                ("weight", axes, start..middle),
+                ("bias", vec![fan.biases], middle..end),
+            ] {
+                let name = format!("{at}.{kind}");
+                tensors.push(Tensor { name, axes, place });
+            }
+            start = end;
+        }
+        tensors
     }
 
     /// Parameters to start from: weights uniform in ±√(6/(fan in + fan out)) (Glorot, Bengio 2010), biases
@@ -144,6 +174,21 @@ impl Model {
         };
         // The slopes at the scores are where the way back starts.
         Ok(cross_entropy(&last.values, usize::from(label), &mut last.slopes).into())
+    }
+
+    /// The probability of each class, in the order of the classes: softmax of the scores.
+    pub fn probabilities(
+        &self,
+        parameters: &[f32],
+        image: &[f32],
+        workspace: &mut Workspace<f32>,
+    ) -> Result<Vec<f64>, Error> {
+        let scores = self.forward(parameters, image, workspace)?;
+        let highest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let weights = scores.iter().map(|score| f64::from(score - highest).exp());
+        let weights: Vec<f64> = weights.collect();
+        let sum: f64 = weights.iter().sum();
+        Ok(weights.into_iter().map(|weight| weight / sum).collect())
     }
 
     /// The class with the highest score, the first of equals.

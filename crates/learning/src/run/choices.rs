@@ -3,6 +3,9 @@
 //! A program that asks a person (flags, a form) takes the names and the meanings from [`Choice::LIST`]; JSON
 //! uses the same names.
 
+use crate::data::Shape;
+use crate::error::Error;
+use crate::features::gradients_of;
 use crate::models::Activation;
 use crate::optimizer::Schedule;
 use serde::{Deserialize, Serialize};
@@ -154,6 +157,16 @@ impl Choice for FeatureKind {
             "128 oriented gradients of the picture",
         ),
     ];
+}
+
+impl FeatureKind {
+    /// The features of images of this shape, row after row, and the shape of a row.
+    pub(super) fn of(self, shape: Shape, images: Vec<f32>) -> Result<(Shape, Vec<f32>), Error> {
+        match self {
+            Self::Plain => Ok((shape, images)),
+            Self::OrientedGradients => gradients_of(shape, &images),
+        }
+    }
 }
 
 /// How the server steps along a mean gradient.

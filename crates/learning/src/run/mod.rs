@@ -37,12 +37,14 @@ mod folder;
 mod log;
 mod setup;
 mod spec;
+mod trained;
 
 pub use choices::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind};
 pub use folder::Folder;
 pub use log::{Point, Price, to_csv};
 pub use setup::{Setup, Unit};
 pub use spec::{ColumnRange, Data, RunSpec, Source, TableSpec, randomizers};
+pub use trained::{Architecture, Card, Guarantee, MODEL_FILES, Names, Prediction, Trained};
 
 use crate::charge::Charge;
 use crate::error::Error;
@@ -68,6 +70,8 @@ pub struct Outcome {
     pub round: Option<Round>,
     /// Whose data the guarantee protects.
     pub unit: Unit,
+    /// The parameters after the last round.
+    pub parameters: Vec<f32>,
 }
 
 /// What is computed at a look.
@@ -189,6 +193,7 @@ pub fn run<E: From<Error>>(
         spent,
         round: charge.round().cloned(),
         unit: setup.unit(),
+        parameters: training.parameters().to_vec(),
     })
 }
 

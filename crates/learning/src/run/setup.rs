@@ -3,6 +3,7 @@
 
 use super::choices::{AlgorithmKind, FeatureKind, ModelKind, OptimizerKind};
 use super::spec::{Data, RunSpec};
+use super::trained::{Architecture, Names};
 use crate::algorithm::{Algorithm, Key};
 use crate::blocks::BlocksSgd;
 use crate::central::CentralSgd;
@@ -10,7 +11,6 @@ use crate::charge::Charge;
 use crate::clip::Norm;
 use crate::data::Dataset;
 use crate::error::Error;
-use crate::features::oriented_gradients;
 use crate::gradients::Gradients;
 use crate::models::Model;
 use crate::optimizer::{Rule, Schedule};
@@ -27,8 +27,6 @@ const ROUNDS: u64 = 100;
 const MOST_ROUNDS: u64 = 10_000;
 /// Batches of an epoch of central training where none are given.
 const BATCHES: u64 = 100;
-/// Numbers in a hidden layer where none are given.
-const HIDDEN: u64 = 32;
 /// A clipping norm that no finite gradient of a model reaches: stands for no clipping.
 const UNBOUNDED: f64 = 1e30;
 /// The seed of the initial parameters, which are public.
@@ -79,6 +77,8 @@ impl Unit {
 pub struct Setup {
     spec: RunSpec,
     data: Dataset,
+    architecture: Architecture,
+    names: Names,
     model: Model,
     /// The first parameters.
     start: Vec<f32>,
@@ -107,13 +107,19 @@ impl Setup {
     pub fn new(spec: RunSpec, data: Data) -> Result<Self, Error> {
         let spec = spec.resolved();
         spec.check()?;
-        let (data, about_data, notes) = prepared(&spec, data)?;
+        let Prepared {
+            data,
+            architecture,
+            names,
+            about: about_data,
+            notes,
+        } = prepared(&spec, data)?;
         if data.train().len() < 2 {
             return Err(Error::Examples {
                 why: "one example to learn from is nobody to hide among".into(),
             });
         }
-        let model = network(&spec, &data)?;
+        let model = architecture.network(data.shape(), data.classes())?;
         let target = match spec.target_epsilon {
             None => None,
             Some(target) => Some(
@@ -152,6 +158,8 @@ impl Setup {
             delta: Delta::new(spec.delta)?,
             spec,
             data,
+            architecture,
+            names,
             model,
             start,
             target,
@@ -176,6 +184,16 @@ impl Setup {
     /// The examples as the model sees them.
     pub fn data(&self) -> &Dataset {
         &self.data
+    }
+
+    /// What is computed from an example.
+    pub(super) fn architecture(&self) -> &Architecture {
+        &self.architecture
+    }
+
+    /// The meaning of the numbers of an example.
+    pub(super) fn names(&self) -> &Names {
+        &self.names
     }
 
     /// What is trained.
@@ -388,11 +406,20 @@ impl Setup {
     }
 }
 
-/// The examples as the model sees them, a sentence on them, and notes.
-fn prepared(spec: &RunSpec, data: Data) -> Result<(Dataset, String, Vec<String>), Error> {
+/// The examples as the model sees them, and what is said about them.
+struct Prepared {
+    data: Dataset,
+    architecture: Architecture,
+    names: Names,
+    about: String,
+    notes: Vec<String>,
+}
+
+fn prepared(spec: &RunSpec, data: Data) -> Result<Prepared, Error> {
     let Data {
         dataset: mut data,
-        about: mut sentence,
+        names,
+        mut about,
         mut notes,
     } = data;
     if let Some(share) = spec.validation {
@@ -401,31 +428,17 @@ fn prepared(spec: &RunSpec, data: Data) -> Result<(Dataset, String, Vec<String>)
                     the test set was not looked at.";
         notes.push(note.into());
     }
-    let pictures = data.shape().height >= 8 && data.shape().width >= 8;
-    let linear = spec.model == ModelKind::Logistic;
-    let features = spec.features.unwrap_or(match pictures && linear {
-        true => FeatureKind::OrientedGradients,
-        false => FeatureKind::Plain,
-    });
-    if features == FeatureKind::OrientedGradients {
-        data = oriented_gradients(&data)?;
-        sentence +=
-            ", each as 128 oriented gradients, which a device computes from its own picture";
+    let architecture = Architecture::new(spec, data.shape());
+    if architecture.features == FeatureKind::OrientedGradients {
+        about += ", each as 128 oriented gradients, which a device computes from its own picture";
     }
-    Ok((data, sentence + ".", notes))
-}
-
-fn network(spec: &RunSpec, data: &Dataset) -> Result<Model, Error> {
-    let (shape, classes, activation) = (data.shape(), data.classes(), spec.activation);
-    match spec.model {
-        ModelKind::Logistic => Model::logistic(shape, classes),
-        ModelKind::Mlp => {
-            let hidden = spec.hidden.unwrap_or(HIDDEN) as usize;
-            Model::mlp(shape, hidden, activation, classes)
-        }
-        ModelKind::Cnn => Model::cnn_disjoint(shape, activation, classes),
-        ModelKind::CnnOverlapping => Model::cnn_overlapping(shape, activation, classes),
-    }
+    Ok(Prepared {
+        data: architecture.seen(&data)?,
+        architecture,
+        names,
+        about: about + ".",
+        notes,
+    })
 }
 
 fn recipe(spec: &RunSpec, has_budget: bool) -> Recipe {

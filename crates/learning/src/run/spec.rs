@@ -3,6 +3,7 @@
 //! [`Setup::new`](super::Setup::new) checks it. A field that is `None` gets its default there.
 
 use super::choices::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind};
+use super::trained::Names;
 use crate::data::{Dataset, cifar, idx, synthetic};
 use crate::error::Error;
 use crate::models::Activation;
@@ -134,8 +135,11 @@ pub enum Source {
 pub struct TableSpec {
     /// The file.
     pub path: PathBuf,
-    /// The column to be learnt; every other column is a number.
+    /// The column to be learnt.
     pub label: String,
+    /// The columns to learn from, all of them numbers; every column but the label where none are given.
+    #[serde(default)]
+    pub columns: Option<Vec<String>>,
     /// The public ranges of the numbers; 0 to 1 where none is given.
     #[serde(default)]
     pub ranges: Vec<ColumnRange>,
@@ -169,6 +173,8 @@ pub struct ColumnRange {
 pub struct Data {
     /// The examples.
     pub dataset: Dataset,
+    /// The meaning of their numbers.
+    pub names: Names,
     /// What they are, as the beginning of a sentence.
     pub about: String,
     /// What a reader must know beyond that.
@@ -185,6 +191,7 @@ impl Data {
             grouped(test)
         );
         Self {
+            names: Names::numbered(dataset.classes()),
             dataset,
             about,
             notes: Vec::new(),
