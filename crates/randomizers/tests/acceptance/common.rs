@@ -129,14 +129,14 @@ where
     assert_eq!(tally, empty);
 }
 
-/// The accountant's bounds for the mechanism and for the enumerated distribution agree. Where everybody takes
-/// part there is a sharper upper bound for bits, which a matrix does not have: then the laws are compared
-/// under sampling, where both use them.
+/// The accountant's bounds for the mechanism and for the enumerated distribution agree. There is a sharper
+/// upper bound for bits, which a matrix does not have: then the laws are compared under check-in at rates of
+/// the users' own, where both use them.
 pub(crate) fn priced_alike(mechanism: &Mechanism, rows: Vec<Vec<f64>>) {
     let delta = Delta::new(1e-6).unwrap();
     let matrix = Mechanism::matrix(Channel::new(rows).unwrap());
     let everybody = |mechanism: &Mechanism| Round::new(mechanism.clone(), 1000).unwrap();
-    let half = |mechanism: &Mechanism| everybody(mechanism).sample(500).unwrap();
+    let half = |mechanism: &Mechanism| everybody(mechanism).check_in_between(0.4, 0.6).unwrap();
     let price = |round: Round| account(&round).unwrap().epsilon(delta).unwrap();
     let alike = |a: f64, b: f64| {
         assert!(
