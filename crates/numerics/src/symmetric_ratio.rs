@@ -138,7 +138,7 @@ pub fn ln_excess_between(order: f64, mut ln_moment: impl FnMut(usize) -> f64) ->
     let last = |j: usize, ln_moment: &mut dyn FnMut(usize) -> f64| {
         ln_binomial(order - 1.0, j - 1) + ln_moment(j)
     };
-    let (lower, upper) = if k % 2 == 0 {
+    let (lower, upper) = if k.is_multiple_of(2) {
         let remainder = last(k + 2, &mut ln_moment);
         (ln_difference(start, remainder), start)
     } else {

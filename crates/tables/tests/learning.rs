@@ -162,7 +162,7 @@ fn features_from_their_ranges_and_labels_by_name() {
     let loaded = csv(PEOPLE, "city").ranges(&RANGES).load().unwrap();
     assert_eq!(features(&loaded), ["tall", "old"]);
     assert_eq!(loaded.names.classes, ["Bonn", "Oslo", "Porto, old"]);
-    assert!(loaded.names.classes_occur);
+    assert!(loaded.classes_occur);
     assert_eq!(loaded.data.classes(), 3);
     assert_eq!(
         (loaded.data.train().len(), loaded.data.test().len()),
@@ -233,7 +233,7 @@ fn classes_that_are_known_beforehand() {
         loaded.names.classes,
         ["Turin", "Porto, old", "Oslo", "Bonn"]
     );
-    assert!(!loaded.names.classes_occur);
+    assert!(!loaded.classes_occur);
     assert_eq!(loaded.data.classes(), 4);
     let by_occurrence = csv(PEOPLE, "city").ranges(&RANGES).load().unwrap();
     assert_eq!(examples(&loaded), examples(&by_occurrence));

@@ -288,7 +288,7 @@ impl Trained {
     pub fn classify(&self, examples: &[f32]) -> Result<Vec<Prediction>, Error> {
         let input = self.card.architecture.input;
         let numbers = input.numbers();
-        if examples.len() % numbers != 0 {
+        if !examples.len().is_multiple_of(numbers) {
             return Err(Error::Length {
                 what: "examples",
                 given: examples.len(),
