@@ -873,10 +873,9 @@ fn divergences_at_the_ends_of_their_range() {
     // Gaussian noise between integer orders.
     let (lower, _) = bracket(Mechanism::gaussian(1.0, Domain::Interval).unwrap(), 2, 2.5);
     assert!(lower <= 0.79331, "{lower}");
-    assert_eq!(
-        bracket(Mechanism::gaussian(1.0, Domain::Interval).unwrap(), 2, 1.5).0,
-        0.0
-    );
+    // Numerical integration over both reports gives 0.455818.
+    let (lower, _) = bracket(Mechanism::gaussian(1.0, Domain::Interval).unwrap(), 2, 1.5);
+    assert!(lower > 0.19 && lower <= 0.455_818, "{lower}");
 }
 
 #[test]

@@ -37,7 +37,8 @@ struct Asked {
 impl PredictArguments {
     /// Classifies every row.
     pub(crate) fn report(&self) -> Result<Report, Failure> {
-        let trained = Trained::read(&self.model)?;
+        let trained = Trained::read(&self.model)
+            .map_err(|error| Failure::flag("--model", format!("--model: {error}")))?;
         let card = trained.card();
         let asked = self.read(card)?;
         let predictions = trained.classify(&asked.numbers)?;
