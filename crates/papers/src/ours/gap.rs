@@ -6,7 +6,7 @@ use crate::exhibit::Shown;
 use crate::note::{markdown, note};
 use rayon::prelude::*;
 use shuffledp::bounds::{Unmet, feldman_2021, feldman_2023};
-use shuffledp::{Domain, Entry, Input, Parameter, RandomizerSpec, Round, Side, Standing};
+use shuffledp::{Domain, Entry, Input, Parameter, PerUser, RandomizerSpec, Round, Side, Standing};
 use shuffledp::{catalog, grouped, plain, rounded_to};
 use shuffledp_plot::{Axis, EVERYWHERE, Look, Picture, Series, Sheet};
 use std::ops::Range;
@@ -76,7 +76,7 @@ fn at_level(entry: &Entry, domain: Option<Domain>, level: usize) -> Option<Rando
     spec.domain = domain;
     for parameter in entry.needs() {
         match parameter {
-            Parameter::Epsilon0 => spec.epsilon0 = Some(epsilon0),
+            Parameter::Epsilon0 => spec.epsilon0 = Some(PerUser::One(epsilon0)),
             Parameter::Sigma => spec.sigma = Some(sigma),
             Parameter::Delta0 => spec.delta0 = Some(DELTA0),
             Parameter::Categories => spec.k = Some(CATEGORIES),
@@ -252,7 +252,7 @@ pub(super) fn gap_closed() -> Result<Shown, Error> {
         _ => format!("`{}`", names.join("`, `")),
     };
     let mut careless = RandomizerSpec::new("rr")?;
-    careless.epsilon0 = Some(2.0);
+    careless.epsilon0 = Some(PerUser::One(2.0));
     let careless = ratio(&careless, CROWDS[1], true, 1.0 / CROWDS[1] as f64);
     Ok(Shown {
         picture: Picture {
