@@ -207,7 +207,8 @@ pub(super) fn gap_closed() -> Result<Shown, Error> {
         .chain(short.iter().map(String::as_str))
         .collect();
     let table = markdown(&columns, &lines);
-    let percent = |ratio: Option<f64>| ratio.map(|ratio| 100.0 * (ratio - 1.0));
+    // Two digits after the point: no bound is known better.
+    let percent = |ratio: Option<f64>| ratio.map(|ratio| (1e4 * (ratio - 1.0)).round() / 100.0);
     let marks = |name: &str, wanted: &dyn Fn(usize, bool) -> bool| Series {
         name: name.to_owned(),
         side: Side::Upper,
