@@ -251,7 +251,7 @@ pub(super) fn gap_closed() -> Result<Shown, Error> {
         [] => "none".to_owned(),
         _ => format!("`{}`", names.join("`, `")),
     };
-    let mut careless = RandomizerSpec::new("rr")?;
+    let mut careless = RandomizerSpec::new("r-2")?;
     careless.epsilon0 = Some(PerUser::One(2.0));
     let careless = ratio(&careless, CROWDS[1], true, 1.0 / CROWDS[1] as f64);
     Ok(Shown {
