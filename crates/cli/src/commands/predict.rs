@@ -7,7 +7,7 @@ use crate::tables::refused_rows;
 use clap::Args;
 use serde_json::json;
 use shuffledp::learning::run::{Card, Prediction, Source, Trained};
-use shuffledp::{grouped, plain};
+use shuffledp::{Side, grouped, plain, rounded};
 use shuffledp_tables::Rows;
 use std::path::PathBuf;
 
@@ -131,13 +131,13 @@ fn guarantee(card: &Card) -> String {
         Some(privacy) if privacy.simulated => format!(
             "The model was trained in a simulation from a public seed: its randomness protects nobody. Run \
              without a seed it would be ({}, {})-differentially private when {}.",
-            plain(privacy.epsilon),
+            rounded(privacy.epsilon, Side::Upper),
             plain(privacy.delta),
             privacy.change
         ),
         Some(privacy) => format!(
             "The model is ({}, {})-differentially private when {}, of the data it was trained on.",
-            plain(privacy.epsilon),
+            rounded(privacy.epsilon, Side::Upper),
             plain(privacy.delta),
             privacy.change
         ),
