@@ -2,6 +2,8 @@
 //! flags that they came from.
 
 use crate::failure::{Failure, not_built};
+#[cfg(feature = "train")]
+use shuffledp::learning::run::TableSpec;
 use shuffledp::plain;
 use shuffledp_tables::{CellProblem, ColumnProblem, Error, quoted};
 
@@ -39,14 +41,18 @@ pub(crate) fn refused_records(error: Error) -> Failure {
 
 /// The error of the table of `--data`, of which `label` is predicted.
 #[cfg(feature = "train")]
-pub(crate) fn refused_examples(error: Error, label: &str) -> Failure {
+pub(crate) fn refused_examples(error: Error, spec: &TableSpec) -> Failure {
+    let label = &spec.label;
+    let is_chosen = |column: &String| {
+        spec.columns
+            .as_ref()
+            .is_some_and(|list| list.contains(column))
+    };
     const ADVICE: &str = "every column but the label is a feature, so encode text as numbers first";
     match &error {
-        Error::NoColumn { column, .. } => match column == label {
-            true => value("--label", column, &error),
-            // A range or a chosen column: the message says which names there are.
-            false => value("--columns or --range", column, &error),
-        },
+        Error::NoColumn { column, .. } if column == label => value("--label", column, &error),
+        Error::NoColumn { column, .. } if is_chosen(column) => value("--columns", column, &error),
+        Error::NoColumn { column, .. } => value("--range", column, &error),
         Error::SameName { column, .. } if column == label => twice("--label", &error),
         Error::RangeOfLabel { column } => {
             let message = format!("--range {column}: that is the label, which is not a number");
@@ -73,6 +79,10 @@ pub(crate) fn refused_examples(error: Error, label: &str) -> Failure {
             let message = format!("--columns {column}: that is the --label, which is learnt");
             Failure::flag("--columns", message)
         }
+        Error::ListedTwice { value } if is_chosen(value) => Failure::flag(
+            "--columns",
+            format!("--columns {value}: it is listed twice"),
+        ),
         Error::ListedTwice { .. } => {
             Failure::flag("--classes", "--classes: a class is listed twice")
         }

@@ -357,7 +357,7 @@ fn every_command_that_prints_json_is_tried() {
             printing += 1;
         }
     }
-    assert_eq!(printing, 12);
+    assert_eq!(printing, 13);
 }
 
 #[test]

@@ -456,7 +456,7 @@ fn columns_are_chosen_and_ordered_by_name() {
     assert_eq!(features(&loaded), ["old"]);
     assert_eq!(loaded.data.shape().numbers(), 1);
     for (columns, message) in [
-        (&["size"][..], "data.csv has no column 'size'"),
+        (&["size"][..], "size is not a column of data.csv"),
         (&["old", "old"], "'old' is listed twice"),
         (
             &["old", "city"],
@@ -486,7 +486,7 @@ fn rows_are_read_as_the_model_was_trained() {
     assert!(
         read("tall\n100\n")
             .unwrap_err()
-            .contains("has no column 'old'")
+            .contains("old is not a column of")
     );
     let refused = read("tall,old\n100,201\n").unwrap_err();
     assert!(

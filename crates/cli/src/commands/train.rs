@@ -337,7 +337,7 @@ fn set_up(spec: RunSpec) -> Result<Setup, Failure> {
 
 /// Reads a table, with notes on the parts that are not protected.
 fn read(spec: &TableSpec) -> Result<Data, Failure> {
-    let table = Table::read(spec).map_err(|error| refused_examples(error, &spec.label))?;
+    let table = Table::read(spec).map_err(|error| refused_examples(error, spec))?;
     let mut data = Data::new(table.data, &spec.path.display().to_string());
     let numbers = table.names.columns.len() as u64;
     data.about += &format!(", {} numbers each", grouped(numbers));
