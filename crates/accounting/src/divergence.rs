@@ -3,7 +3,8 @@
 //!
 //! Upper: the largest over the laws that together dominate a round (the same convex order that makes them
 //! dominate every δ makes them dominate every Rényi divergence), added over rounds. Lower: the largest over
-//! explicit adversaries, the same one in every round of a kind. For Gaussian noise on an interval: its blanket
+//! explicit adversaries, the same one in every round of a kind. For Gaussian noise on an interval: its
+//! blanket
 //! ([`crate::gaussian::renyi`]) above, or λ/(2σ²), the mechanism without its shuffler, where that is smaller;
 //! on a ball the latter alone, because the mass that Theorem G moves has no Rényi divergence. The pair of
 //! [`crate::bounds::shuffle_gaussian`] below.

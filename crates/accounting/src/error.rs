@@ -451,7 +451,9 @@ pub enum Error {
     },
     /// A Rényi divergence of a mechanism that is known by an approximate local guarantee.
     #[error(
-        "{mechanism} rounds have no Renyi divergence that is known to be finite: one report may have an infinite one with probability delta0, and no amplification by shuffling is known for that; ask for epsilon or delta"
+        "{mechanism} rounds have no Renyi divergence that is known to be finite: one report may have an \
+         infinite one with probability delta0, and no amplification by shuffling is known for that; ask \
+         for epsilon or delta"
     )]
     NoRenyiDivergence {
         /// The mechanism's name.

@@ -1,4 +1,5 @@
-//! A number that everybody has in common, or that each user has for themselves within a known range. Data only.
+//! A number that everybody has in common, or that each user has for themselves within a known range. Data
+//! only.
 
 use crate::digits::plain;
 use serde::{Deserialize, Serialize};

@@ -154,7 +154,8 @@ fn no_dataset_is_above(round: &Round, sigma: f64, grid: &[f64], orders: &[f64]) 
 
 const ORDERS: [f64; 8] = [1.2, 1.5, 2.0, 2.5, 3.0, 4.7, 6.0, 8.0];
 
-/// Two users: three values for each (`SHUFFLEDP_TESTS=all`: nine), everybody or by a coin, coins of their own.
+/// Two users: three values for each (`SHUFFLEDP_TESTS=all`: nine), everybody or by a coin, coins of their
+/// own.
 #[test]
 fn two_users_anywhere() {
     let steps = if exhaustive() { 8 } else { 2 };
@@ -235,7 +236,8 @@ fn one_of_two_sampled() {
     }
 }
 
-/// Where noise is large the two bounds are close at every order that shuffling helps at, and the bound without
+/// Where noise is large the two bounds are close at every order that shuffling helps at, and the bound
+/// without
 /// a shuffler is far above.
 #[test]
 fn the_bounds_are_close_where_noise_is_large() {

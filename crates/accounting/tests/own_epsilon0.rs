@@ -1,7 +1,9 @@
-//! Users with an ε₀ of their own: every dataset and every assignment at n ≤ 4 against the bounds of a range, and
+//! Users with an ε₀ of their own: every dataset and every assignment at n ≤ 4 against the bounds of a range,
+//! and
 //! families for which the largest ε₀ is seen not to be the worst.
 //!
-//! The enumeration is the definition of the shuffle model, with a matrix for each user. It shares no code with
+//! The enumeration is the definition of the shuffle model, with a matrix for each user. It shares no code
+//! with
 //! the library.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -229,7 +231,8 @@ fn truth(family: &Family, own: &[f64], n: usize, part: &Part, epsilons: &[f64]) 
     largest
 }
 
-/// Never above the upper bound of the range, never below its lower bound; and the largest is that of everybody
+/// Never above the upper bound of the range, never below its lower bound; and the largest is that of
+/// everybody
 /// at the highest ε₀.
 #[test]
 fn no_dataset_and_no_assignment_is_above_the_bounds_of_a_range() {
@@ -345,7 +348,8 @@ fn a_range_is_refused_where_it_is_not_covered() {
 /// almost never theirs, and δ is larger than what certainly holds with everybody at the largest ε₀.
 ///
 /// A is the event that some report looks like user 1's. On the first dataset it has at least user 1's
-/// probability u, on the second at most user 1's v plus that of the n − 1 others, w each: δ ≥ u − a(v + (n−1)w).
+/// probability u, on the second at most user 1's v plus that of the n − 1 others, w each: δ ≥ u − a(v +
+/// (n−1)w).
 #[test]
 fn for_laplace_noise_and_unary_encodings_the_largest_epsilon0_is_not_the_worst() {
     let (n, epsilon) = (100_000.0f64, 0.3f64);

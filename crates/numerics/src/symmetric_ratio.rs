@@ -1,6 +1,7 @@
 //! Moments of the ratio of two sums whose joint law is the same with the two exchanged.
 //!
-//! A = s + ΣP and B = s + ΣQ over m independent draws (P, Q), where (Q, P) has the law of (P, Q), E P = 1, and
+//! A = s + ΣP and B = s + ΣQ over m independent draws (P, Q), where (Q, P) has the law of (P, Q), E P = 1,
+//! and
 //! N = m + s. Under the measure B/N the ratio A/B has the moments
 //!
 //! ```text

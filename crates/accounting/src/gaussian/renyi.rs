@@ -4,7 +4,8 @@
 //! e^{(λ−1)D_λ} ≤ (1/n) E[A^λ B^{1−λ}],     A = ΣP, B = ΣQ,  (P, Q) by the blanket
 //! ```
 //!
-//! A law that dominates every δ dominates every Rényi divergence, which is a mixture of δ's (`atoms.proof.md`,
+//! A law that dominates every δ dominates every Rényi divergence, which is a mixture of δ's
+//! (`atoms.proof.md`,
 //! section 11). P/Q is not bounded, but has all moments, so that nothing is cut off here and no mass is lost:
 //! with s = (z − 1/2σ)/σ and z on the half line z > 1/2σ, P − Q = e^s − 1 and its powers are integrated by
 //! Gauss–Legendre rules that reach as far as the moment does ([`shuffledp_numerics::symmetric_ratio`]).

@@ -2,7 +2,8 @@
 //!
 //! On an interval the blanket of [`crate::gaussian`] dominates, on a ball Theorem G ([`crate::upper`]). Two
 //! further bounds hold on both: amplification by sampling alone, and one report without a shuffler. The pair
-//! of datasets of the lower bound is the same on both: it lies on a line. The upper Rényi curve is that of the
+//! of datasets of the lower bound is the same on both: it lies on a line. The upper Rényi curve is that of
+//! the
 //! blanket or, where that is smaller and on a ball, of the mechanism without its shuffler; the lower one is
 //! [`shuffle_gaussian::pair`].
 

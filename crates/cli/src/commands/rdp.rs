@@ -138,7 +138,8 @@ fn unshuffled(answers: &[(f64, Answer<f64>)]) -> Option<Block> {
         _ => format!("at orders {}", orders.join(", ")),
     };
     Some(Block::Line(format!(
-        "No amplification by shuffling is known {which}: the upper bound there is that of the reports without \
+        "No amplification by shuffling is known {which}: the upper bound there is that of the reports \
+         without \
          a shuffler."
     )))
 }

@@ -259,7 +259,8 @@ pub(super) fn gap_closed() -> Result<Shown, Error> {
             title: "The gap closed: by how much the upper bound exceeds what is attained"
                 .to_owned(),
             subtitle: format!(
-                "one round of every randomizer of the catalog, n = 1e4 and 1e6, δ = 1/(100 n), the larger gap of \
+                "one round of every randomizer of the catalog, n = 1e4 and 1e6, δ = 1/(100 n), the larger \
+                 gap of \
                  both; 0 is a bound that cannot be improved; above {TALLEST} % not drawn"
             ),
             x: Axis::words("randomizer", &names),
