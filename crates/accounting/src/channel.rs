@@ -12,6 +12,12 @@ pub struct Channel {
 }
 
 impl Channel {
+    /// The most inputs of a channel in a [`RandomizerSpec`](crate::RandomizerSpec): every pair of inputs is
+    /// evaluated against every third one, and more would take minutes.
+    pub const MOST_INPUTS: usize = 64;
+    /// The most entries of such a channel: every entry is an atom, and more would take minutes.
+    pub const MOST_ENTRIES: usize = 250_000;
+
     /// Checks and keeps the rows. Sums may be off by 1e-9 (decimals in a file); rows are divided by their
     /// sums.
     ///

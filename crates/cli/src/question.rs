@@ -8,8 +8,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use shuffledp::{
-    Account, Domain, Parameter, Plan, RandomizerSpec, Relation, RoundSpec, Unknown, account,
-    catalog,
+    Account, Channel, Domain, Parameter, Plan, RandomizerSpec, Relation, RoundSpec, Unknown,
+    account, catalog,
 };
 use std::path::{Path, PathBuf};
 
@@ -260,10 +260,6 @@ pub(crate) fn flag(parameter: Parameter) -> String {
 
 /// The largest file of a matrix that is read, in bytes: more than 100 for each of the most entries.
 const LARGEST_MATRIX: u64 = 1 << 25;
-/// The most entries of a matrix, as in the library; checked here while the file is read.
-const MOST_ENTRIES: usize = 250_000;
-/// The most rows of a matrix, as in the library: the work grows with the third power of their number.
-const MOST_INPUTS: usize = 64;
 
 /// Reads the rows of a matrix; errors name the file and the line.
 fn read_matrix(path: &Path) -> Result<Vec<Vec<f64>>, Failure> {
@@ -301,15 +297,17 @@ fn read_matrix(path: &Path) -> Result<Vec<Vec<f64>>, Failure> {
             .collect();
         entries += record.len();
         rows.push(row?);
-        if rows.len() > MOST_INPUTS || entries > MOST_ENTRIES {
+        // The library's limits, while the file is read.
+        let (most_inputs, most_entries) = (Channel::MOST_INPUTS, Channel::MOST_ENTRIES);
+        if rows.len() > most_inputs || entries > most_entries {
             return Err(fail(format!(
-                "more than {MOST_INPUTS} rows or {MOST_ENTRIES} entries: \
+                "more than {most_inputs} rows or {most_entries} entries: \
                  every pair of inputs is evaluated, and this would take too long"
             )));
         }
     }
     // Whether it is a channel is checked here, where the file can be named.
-    match shuffledp::Channel::new(rows.clone()) {
+    match Channel::new(rows.clone()) {
         Ok(_) => Ok(rows),
         Err(error) => Err(fail(format!("{error} (rows and columns from 0)"))),
     }

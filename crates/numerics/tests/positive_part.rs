@@ -187,6 +187,39 @@ fn many_atoms(seed: u64, heavy: bool) -> Vec<Atom> {
     law(&weights, &values, 0.0)
 }
 
+/// One term is a sum over the atoms, few or many; a contour through the same law agrees.
+#[test]
+fn one_term_is_a_sum_over_the_atoms() {
+    for (seed, heavy) in [(1, false), (2, true)] {
+        let many = many_atoms(seed, heavy);
+        let few = law(&[0.25, 0.5, 0.25], &[1.0, 0.125, -2.0], -0.1);
+        for (atoms, shift) in [(&many, 0.0), (&many, -0.75), (&few, 0.0), (&few, -0.75)] {
+            let sum = Sum {
+                atoms,
+                mean: atoms
+                    .iter()
+                    .map(|a| a.weight * a.value)
+                    .sum::<f64>()
+                    .min(0.0),
+                count: 1.0,
+                shift,
+            };
+            let truth: f64 = atoms
+                .iter()
+                .map(|a| a.weight * (a.value + shift).max(0.0))
+                .sum();
+            let got = sum.ln_positive_part(1e-6);
+            assert_encloses("one term", got, truth, 0.0);
+            assert!(got.upper - got.lower < 1e-11, "{got:?}");
+            let contour = by_contour(&sum, 1e-6).unwrap();
+            assert!(
+                contour.lower <= truth.ln() && truth.ln() <= contour.upper,
+                "{contour:?}"
+            );
+        }
+    }
+}
+
 /// Laws of many atoms, laid out on lattices above and below or thinned, against the same laws as they are.
 #[test]
 fn many_atoms_are_enclosed_like_few() {
@@ -210,7 +243,7 @@ fn many_atoms_are_enclosed_like_few() {
                     count,
                     shift: 0.0,
                 };
-                let Some(exact) = by_contour(&sum, 1e-9) else {
+                let Some(exact) = by_contour(&sum, 1e-8) else {
                     continue;
                 };
                 let got = sum.ln_positive_part(1e-6);

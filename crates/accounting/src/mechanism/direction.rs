@@ -470,8 +470,8 @@ mod tests {
                     let (last_above, last_below) = (above, below);
                     above = delta(ramp.above(law, fineness).unwrap()).upper;
                     below = delta(ramp.below(law, fineness).unwrap()).lower;
-                    // A profile is evaluated to 1e-7, and cells are not nested.
-                    let slack = 1.0 + 1e-6;
+                    // Cells are not nested: finer ones may be worse, by 1.1e-6 in 200 dimensions.
+                    let slack = 1.0 + 2e-6;
                     assert!(below <= above && above <= last_above * slack, "{dimension}");
                     assert!(below * slack >= last_below, "{dimension}");
                 }

@@ -10,11 +10,6 @@ use crate::error::{Error, Parameter, within_count};
 use crate::local::LocalEpsilon;
 use crate::spec::RandomizerSpec;
 
-/// Most inputs: every pair of inputs is evaluated against every third one, and more would take minutes.
-const MOST_INPUTS: usize = 64;
-/// Most entries of the matrix: every entry is an atom, and more would take minutes.
-const MOST_ENTRIES: usize = 250_000;
-
 /// A finite channel.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Matrix(Channel);
@@ -30,8 +25,9 @@ pub(crate) const ENTRIES: &[Entry] = &[Entry {
     mechanism: |spec| {
         let rows = needed(spec, Parameter::Rows, spec.rows.clone())?;
         let entries: usize = rows.iter().map(Vec::len).sum();
-        let few = rows.len() <= MOST_INPUTS && entries <= MOST_ENTRIES;
-        let allowed = format!("[2, {MOST_INPUTS}], with at most {MOST_ENTRIES} entries in all");
+        let (most_inputs, most_entries) = (Channel::MOST_INPUTS, Channel::MOST_ENTRIES);
+        let few = rows.len() <= most_inputs && entries <= most_entries;
+        let allowed = format!("[2, {most_inputs}], with at most {most_entries} entries in all");
         within_count(Parameter::Rows, rows.len() as u64, few, allowed)?;
         Ok(Mechanism::matrix(Channel::new(rows)?))
     },

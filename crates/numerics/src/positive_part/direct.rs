@@ -108,6 +108,28 @@ pub(super) fn evaluate_within(sum: &Sum, saddle: &Saddle, work: f64) -> Option<L
     ))
 }
 
+/// Encloses ln E(X + s)₊, one term: Σ π (x + s)₊ over the atoms.
+pub(super) fn one_term(sum: &Sum) -> LnEnclosure {
+    let start = Partial {
+        base: sum.shift,
+        slack: 2.0 * ROUNDING * sum.shift.abs(),
+    };
+    let mut series = Series::default();
+    for atom in sum.atoms {
+        let Partial { base, slack } = start.with(*atom, 1.0);
+        series.add(atom.weight, base, slack);
+    }
+    // One rounding error for the weight, the product and the additions after it; and what underflows.
+    let terms = sum.atoms.len() as f64;
+    let relative = ROUNDING * (terms + 2.0);
+    let floor = f64::MIN_POSITIVE * terms;
+    LnEnclosure::scaled(
+        0.0,
+        series.lower * (1.0 - relative),
+        (series.upper + floor) * (1.0 + relative),
+    )
+}
+
 /// The contribution of one choice of outer counts: e^ln_probability times a number between the two.
 struct Term {
     ln_probability: f64,

@@ -7,7 +7,7 @@
 //! stated errors (`tests/positive_part.rs`).
 //!
 //! * `direct`: sum over the counts of the atoms, positive terms only. For small m, or when all but one atom
-//!   are rare.
+//!   are rare. A single term is a sum over the atoms.
 //! * `contour`: a Laplace integral on a vertical line through the saddle point. Its cost does not depend on
 //!   m.
 //! * `many`: for laws of many atoms. Long tails are clipped, and neighboring atoms merged, once above and
@@ -144,6 +144,9 @@ impl Sum<'_> {
     }
 
     fn enclose(&self, accuracy: f64, wanted: Wanted) -> LnEnclosure {
+        if self.count == 1.0 {
+            return direct::one_term(self);
+        }
         if self.atoms.len() >= many::MANY {
             return many::evaluate(self, accuracy, wanted);
         }
