@@ -4,13 +4,14 @@
 //! exp_coin(n/d)       heads with probability e^{−n/d} exactly: von Neumann's coin tosses
 //! geometric(s/t)      P[G ≥ g] = e^{−gs/t}: U below t kept with e^{−U/t}, V whole units, ⌊(U + tV)/s⌋
 //! two-sided           a sign and a geometric, minus zero drawn again:  P[z] ∝ e^{−|z|s/t}
-//! discrete Gaussian   a two-sided geometric, kept with probability e^{−(|Y| − s²/t)²/(2s²)}
+//! discrete Gaussian   sk + j, k the whole part of a normal, j below s, kept with probability
+//!                     e^{−x(2k+x)/2}, x = j/s; a sign, minus zero drawn again
 //! normal              k + x with integer k, fraction x in 64 bits, a sign: Karney's Algorithm N
 //! quick normal        the same distribution; k < 9 and the sign come from one word, by a table of 127 bits
 //! ```
 //!
-//! The first two and the discrete Gaussian are Algorithms 1, 2 and 3 of Canonne, Kamath and Steinke (2020);
-//! the normal is that of Karney (2016).
+//! The first two are Algorithms 1 and 2 of Canonne, Kamath and Steinke (2020); the normal and the discrete
+//! Gaussian are Algorithms N and D of Karney (2016), the latter with k from the table, as the quick normal.
 
 use crate::sample::coin::below;
 use crate::sample::random::Random;
@@ -65,20 +66,31 @@ pub(crate) fn two_sided<R: Random + ?Sized>(rate: u64, unit: u64, random: &mut R
     }
 }
 
-/// z with P[z] ∝ e^{−z²/(2·scale²)}, for scales up to 4096.
+/// The largest scale of [`discrete_gaussian`]: all exponents below are then quotients of 64-bit numbers.
+pub(crate) const MOST_SCALE: u64 = 1 << 24;
+
+/// z with P[z] ∝ e^{−z²/(2·scale²)}, for scales from 1 to [`MOST_SCALE`].
 pub(crate) fn discrete_gaussian<R: Random + ?Sized>(scale: u64, random: &mut R) -> i64 {
-    let unit = scale + 1;
-    let square = scale * scale;
     loop {
-        let candidate = two_sided(1, unit, random);
-        // (|Y| − s²/t)²/(2s²) over the common denominator 2s²t². A candidate whose square overflows would be
-        // kept with a probability below e^{−1000}.
-        let apart = (candidate.unsigned_abs().saturating_mul(unit)).abs_diff(square);
-        let Some(numerator) = apart.checked_mul(apart) else {
+        let word = random.word();
+        let k = quick_whole(word >> 1, random);
+        let j = below(scale, random);
+        // A whole part whose exponent overflows, at 2¹⁴ or more, has a probability below e^{−10⁸}.
+        let Some(exponent) = (2 * k)
+            .checked_mul(scale)
+            .and_then(|k| (k + j).checked_mul(j))
+        else {
             continue;
         };
-        if exp_coin(numerator, 2 * square * unit * unit, random) {
-            return candidate;
+        if !exp_coin(exponent, 2 * scale * scale, random) {
+            continue;
+        }
+        let size = (scale * k + j) as i64;
+        match (word & 1 == 1, size) {
+            // Otherwise zero would have twice its probability, once for each sign.
+            (true, 0) => {}
+            (true, size) => return -size,
+            (false, size) => return size,
         }
     }
 }
@@ -193,7 +205,10 @@ fn fraction_coin<R: Random + ?Sized>(k: u64, x: u64, random: &mut R) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{WHOLE, exp_coin, normal, quick_normal, quick_whole, two_sided, whole_from};
+    use super::{
+        WHOLE, discrete_gaussian, exp_coin, normal, quick_normal, quick_whole, two_sided,
+        whole_from,
+    };
     use crate::sample::random::Simulated;
 
     #[test]
@@ -227,6 +242,45 @@ mod tests {
             let p = (1.0 - alpha) / (1.0 + alpha) * alpha.powi(z.unsigned_abs() as i32);
             let count = f64::from(counts[&z]);
             assert!((count - 4e5 * p).abs() < 5.0 * (4e5 * p).sqrt(), "{z}");
+        }
+    }
+
+    /// Narrow ones, where every integer is a cell, by chi-square; wide ones by variance.
+    #[test]
+    fn discrete_gaussian_noise_has_its_law() {
+        let mut random = Simulated::new(10, 0);
+        for scale in [1, 3, 8] {
+            let weight = |z: i64| (-0.5 * (z as f64 / scale as f64).powi(2)).exp();
+            let total: f64 = (-100..=100).map(weight).sum();
+            let (draws, reach) = (400_000, 3 * scale as i64);
+            let mut counts = vec![0u32; 2 * reach as usize + 1];
+            for _ in 0..draws {
+                let z = discrete_gaussian(scale, &mut random);
+                if z.abs() <= reach {
+                    counts[(z + reach) as usize] += 1;
+                }
+            }
+            let chi: f64 = (-reach..=reach)
+                .zip(&counts)
+                .map(|(z, count)| {
+                    let expected = f64::from(draws) * weight(z) / total;
+                    (f64::from(*count) - expected).powi(2) / expected
+                })
+                .sum();
+            let freedom = counts.len() as f64;
+            assert!(
+                chi < freedom + 5.0 * (2.0 * freedom).sqrt(),
+                "{scale}: {chi}"
+            );
+        }
+        for scale in [1000, super::MOST_SCALE] {
+            let square: f64 = (0..100_000)
+                .map(|_| (discrete_gaussian(scale, &mut random) as f64 / scale as f64).powi(2))
+                .sum();
+            assert!(
+                (square / 1e5 - 1.0).abs() < 5.0 * (2.0f64 / 1e5).sqrt(),
+                "{scale}: {square}"
+            );
         }
     }
 

@@ -4,7 +4,6 @@
 //! ```text
 //! s = 1024 levels per standard deviation, L = ⌊s/σ⌋ levels in [0, 1]
 //! X = xL, rounded without bias;   report X + Z
-//! Z: two-sided geometric Y of scale t = s + 1, kept with probability e^{−(|Y| − s²/t)²/(2s²)}
 //! ```
 //!
 //! The accountant uses the bounds of any (ε₀, δ₀)-LDP randomizer, with the given δ₀ and the smallest ε₀ that

@@ -11,12 +11,14 @@ pub mod leaning;
 pub mod one_bit;
 pub mod priv_unit;
 pub mod ramp;
+pub mod shares;
 
 pub use gaussian::GaussianVector;
 pub use laplace::LaplaceVector;
 pub use one_bit::{R1, R2, RInf};
 pub use priv_unit::PrivUnit;
 pub use ramp::Ramp;
+pub use shares::NoiseShares;
 
 use crate::error::Error;
 use crate::randomizer::Randomizer;

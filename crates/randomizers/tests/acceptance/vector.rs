@@ -563,6 +563,11 @@ fn has_the_direction_of_its_seed<B: Ball>(randomizer: &Vectors<B>) {
         .map(|x| format!("{:.5}", x / randomizer.scale()))
         .collect();
     assert_eq!(text.join(" "), "0.64042 -0.41312 0.06762 0.58619 -0.26647");
+    // The last bit turns a direction round.
+    let mut turned = [9; 16];
+    turned[15] |= 0x80;
+    randomizer.add(&turned, &mut tally).unwrap();
+    assert!(randomizer.estimate(&tally).mean.iter().all(|x| *x == 0.0));
 }
 
 #[test]
@@ -589,8 +594,9 @@ fn priv_unit() {
     wire_is_strict(&randomizer, &[2.0, 0.0, 0.0, 0.0, 0.0][..], &[]);
     golden(
         &randomizer,
-        &[&long[..], &inside[..]],
-        "332fa28eca69111b4e09c76d77ac0685 d4fea97bf8a229e3e086c884dbb138ee",
+        &[&long[..], &inside[..], &long[..], &inside[..]],
+        "22ec148010e5aa80fea2d5d3892674a0 332fa28eca69111b4e09c76d77ac0685 \
+         0b6cbbf2a1ed388cce5368b180b44cea 14f3249ee743be4b0014e3c6418d659d",
     );
     has_the_direction_of_its_seed(&randomizer);
 }
@@ -618,8 +624,9 @@ fn ramp() {
     wire_is_strict(&randomizer, &[2.0, 0.0, 0.0, 0.0, 0.0][..], &[]);
     golden(
         &randomizer,
-        &[&long[..], &inside[..]],
-        "fea2d5d3892674a040cb6b70cf63978d 711bad3c3f8ab1d865efcd85e9a1ee8c",
+        &[&long[..], &inside[..], &long[..], &inside[..]],
+        "22ec148010e5aa80fea2d5d3892674a0 332fa28eca69111b4e09c76d77ac0685 \
+         0b6cbbf2a1ed388cce5368b180b44cea 14f3249ee743be4b0014e3c6418d659d",
     );
     has_the_direction_of_its_seed(&randomizer);
     let refused = |result: Result<Ramp, Error>| result.unwrap_err().to_string();
