@@ -53,7 +53,7 @@ pub use charge::Charge;
 pub use clip::Norm;
 pub use data::{Dataset, Examples, Shape};
 pub use error::Error;
-pub use features::oriented_gradients;
+pub use features::{oriented_gradients, scattering};
 pub use gradients::Gradients;
 pub use models::{Activation, Model, Real, Workspace};
 pub use optimizer::{Optimizer, Rule, Schedule};

@@ -1,5 +1,5 @@
 //! The protocol without its wires: who takes part, what a shuffler does with a batch, what an analyzer reads
-//! from it, and an attack on all of it.
+//! from it, and an attack on all of it; and the sum without a shuffler, by secure aggregation.
 //!
 //! Nothing here opens a file or a socket; a [`Shuffler`] that runs out of memory asks its owner for a place
 //! to put reports.
@@ -13,6 +13,7 @@ mod consistency;
 mod heavy_hitters;
 mod pipeline;
 mod quantiles;
+pub mod secure_aggregation;
 mod shuffler;
 pub mod survey;
 

@@ -5,7 +5,7 @@
 
 use crate::data::Shape;
 use crate::error::Error;
-use crate::features::gradients_of;
+use crate::features::{gradients_of, scattering_of};
 use crate::models::Activation;
 use crate::optimizer::Schedule;
 use serde::{Deserialize, Serialize};
@@ -146,6 +146,8 @@ pub enum FeatureKind {
     Plain,
     /// 128 oriented gradients of the picture.
     OrientedGradients,
+    /// Scattering coefficients of the picture, 81 for each 4x4 pixels and color.
+    Scattering,
 }
 
 impl Choice for FeatureKind {
@@ -156,6 +158,11 @@ impl Choice for FeatureKind {
             "oriented-gradients",
             "128 oriented gradients of the picture",
         ),
+        (
+            Self::Scattering,
+            "scattering",
+            "Scattering coefficients of the picture: 81 for each 4x4 pixels and color",
+        ),
     ];
 }
 
@@ -165,6 +172,7 @@ impl FeatureKind {
         match self {
             Self::Plain => Ok((shape, images)),
             Self::OrientedGradients => gradients_of(shape, &images),
+            Self::Scattering => scattering_of(shape, &images),
         }
     }
 }

@@ -429,9 +429,15 @@ fn prepared(spec: &RunSpec, data: Data) -> Result<Prepared, Error> {
         notes.push(note.into());
     }
     let architecture = Architecture::new(spec, data.shape());
-    if architecture.features == FeatureKind::OrientedGradients {
-        about += ", each as 128 oriented gradients, which a device computes from its own picture";
-    }
+    about += match architecture.features {
+        FeatureKind::Plain => "",
+        FeatureKind::OrientedGradients => {
+            ", each as 128 oriented gradients, which a device computes from its own picture"
+        }
+        FeatureKind::Scattering => {
+            ", each as scattering coefficients, which a device computes from its own picture"
+        }
+    };
     Ok(Prepared {
         data: architecture.seen(&data)?,
         architecture,

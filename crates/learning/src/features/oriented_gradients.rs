@@ -1,5 +1,4 @@
-//! Fixed features of a picture: oriented gradients (Dalal, Triggs 2005), without a parameter and without a
-//! look at anybody else's data.
+//! Oriented gradients (Dalal, Triggs 2005): how steep light is in each direction, cell by cell.
 //!
 //! ```text
 //! g = (L(y, x+1) − L(y, x−1), L(y+1, x) − L(y−1, x))      light L in [0, 1], 0 on the edge;
@@ -8,7 +7,7 @@
 //! every cell over √(1/20 + Σ of the squares of its 3×3 neighborhood), all of it to length 4
 //! ```
 //!
-//! A device computes them from its own picture, so they cost no privacy. What they buy: a linear model on 128
+//! What they buy: a linear model on 128
 //! numbers has a tenth of the parameters of a small network, and the noise of a private gradient grows with
 //! the number of parameters (Tramèr, Boneh 2021: private learning needs better features). The length 4 makes
 //! the constant that a linear model adds to its inputs a seventeenth of the square of its gradient.

@@ -1,0 +1,10 @@
+//! Fixed features of a picture: without a parameter, and without a look at anybody else's data. A device
+//! computes them from its own picture, so they cost no privacy. One file a kind.
+
+mod oriented_gradients;
+mod scattering;
+
+pub(crate) use oriented_gradients::gradients_of;
+pub use oriented_gradients::oriented_gradients;
+pub use scattering::scattering;
+pub(crate) use scattering::scattering_of;
