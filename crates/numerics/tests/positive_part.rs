@@ -221,9 +221,8 @@ fn one_term_is_a_sum_over_the_atoms() {
 }
 
 /// Laws of many atoms, laid out on lattices above and below or thinned, against the same laws as they are.
-#[test]
-fn many_atoms_are_enclosed_like_few() {
-    for (seed, heavy) in [(1, false), (2, true), (3, false), (4, true)] {
+fn many_atoms_are_enclosed(seeds: [u64; 2], heavy: bool) {
+    for seed in seeds {
         for count in [2.0, 5.0, 40.0, 250.0, 1000.0, 30_000.0] {
             for deviations in [0.0, 1.0, 3.0, 5.0] {
                 let centered = many_atoms(seed, heavy);
@@ -266,6 +265,16 @@ fn many_atoms_are_enclosed_like_few() {
             }
         }
     }
+}
+
+#[test]
+fn many_atoms_are_enclosed_like_few() {
+    many_atoms_are_enclosed([1, 3], false);
+}
+
+#[test]
+fn many_atoms_with_heavy_tails_are_enclosed_like_few() {
+    many_atoms_are_enclosed([2, 4], true);
 }
 
 /// Values far beyond all others enter by their mean alone: for a given mean their size does not matter.
