@@ -1,7 +1,7 @@
 //! The price of a round, by whom users have to trust.
 //!
 //! ```text
-//! shuffled   the analyzer sees a shuffled batch                                the accountant's price
+//! shuffled   the analyzer sees a shuffled batch, or a sum                      the accountant's price
 //! local      the analyzer sees who sent each report, and one user may be
 //!            called every time: T rounds of the local guarantee                [`unshuffled`]
 //! nothing    training without protection
@@ -18,7 +18,7 @@ const SMALLEST_DELTA: f64 = 1e-300;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Charge {
-    /// A shuffled round, or one pass of central training.
+    /// A shuffled round, a secure sum, or one pass of central training.
     Shuffled(Round),
     /// The same round without a shuffler.
     Local(Round),

@@ -170,6 +170,9 @@ pub enum Error {
     /// The users cannot be called.
     #[error(transparent)]
     Attendance(#[from] shuffledp_protocol::AttendanceError),
+    /// Secure aggregation failed.
+    #[error(transparent)]
+    Aggregation(#[from] shuffledp_protocol::secure_aggregation::AggregationError),
     /// A round that is not the one that runs: another mechanism, or other people.
     #[error("the round that is charged is not the one that runs")]
     OtherRound,

@@ -25,7 +25,7 @@
 //!
 //! Training is [`Training`]: rounds of an [`Algorithm`], with the price of every round in its ledger.
 //! [`ShuffledSgd`] is the one this crate is for: devices randomize their own gradients, a shuffler permutes
-//! them. [`BlocksSgd`], [`CentralSgd`] and [`PlainSgd`] are for other kinds of trust.
+//! them. [`SecureSumSgd`], [`BlocksSgd`], [`CentralSgd`] and [`PlainSgd`] are for other kinds of trust.
 //!
 //! Initial parameters and synthetic examples are drawn from a seed: they are not secret.
 
@@ -42,6 +42,7 @@ mod models;
 mod optimizer;
 mod plain;
 pub mod run;
+mod secure_sum_sgd;
 mod shuffled_sgd;
 mod training;
 mod uniform;
@@ -58,5 +59,6 @@ pub use gradients::Gradients;
 pub use models::{Activation, Model, Real, Workspace};
 pub use optimizer::{Optimizer, Rule, Schedule};
 pub use plain::PlainSgd;
+pub use secure_sum_sgd::{SecureSumSgd, Sharing};
 pub use shuffled_sgd::{ShuffledSgd, Way};
 pub use training::{Recipe, Report, Training};

@@ -31,7 +31,7 @@ const SLAB: usize = 1 << 26;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Way {
-    /// On the wire, through the shuffler, and read by the analyzer.
+    /// On the wire, through the shuffler, and read by the analyzer; masked and unmasked in a secure sum.
     Shuffled,
     /// Added where they are drawn; the noise of a sum is drawn as a sum where its law is known. A sum does
     /// not depend on the order of its terms: its law is the same.

@@ -4,11 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use shuffledp_accounting::bounds::kairouz_2015;
-use shuffledp_accounting::{Accountant, Delta, Epsilon, Round};
+use shuffledp_accounting::{Accountant, Delta, Epsilon, Mechanism, Round, account};
 use shuffledp_learning::data::synthetic;
 use shuffledp_learning::{
     Algorithm, BlocksSgd, CentralSgd, Charge, Dataset, Gradients, Key, Model, Norm, PlainSgd,
-    Recipe, Rule, Schedule, ShuffledSgd, Training, Way,
+    Recipe, Rule, Schedule, SecureSumSgd, Sharing, ShuffledSgd, Training, Way,
 };
 use shuffledp_randomizers::{
     GaussianVector, PrivUnit, R1, R2, RInf, Ramp, Randomizer, VectorEstimate, VectorSum,
@@ -432,4 +432,152 @@ fn a_crowd_teaches() {
     }
     let accuracy = model.accuracy(training.parameters(), data.test()).unwrap();
     assert!(accuracy > 0.6, "{accuracy}");
+}
+
+const SHARING: Sharing = Sharing {
+    sigma: 0.5,
+    levels: Some(1 << 12),
+    dropout: 0.0,
+    quorum: 1.0,
+};
+
+/// A round of secure sums over 600 users with the mean that it steps along, and the number of shares in it.
+fn secure_step(sharing: Sharing, check_in: f64, way: Way, key: u64) -> (Vec<f64>, u64) {
+    let data = data();
+    let model = Model::logistic(data.shape(), data.classes()).unwrap();
+    let gradients = gradients(&model, &data, Norm::L2);
+    let round = |mechanism| Ok(Round::new(mechanism, 600)?.check_in(check_in)?);
+    let algorithm = SecureSumSgd::new(gradients, sharing, round, way).unwrap();
+    let (mean, reports, refused) = one_step(&algorithm, vec![0.0; model.parameters()], key);
+    assert_eq!(refused, 0);
+    (mean, reports)
+}
+
+/// Masks cancel to the last bit, with and without dropouts: the sum is that of the same shares without masks.
+#[test]
+fn a_secure_sum_is_the_sum_of_its_shares() {
+    let lossy = Sharing {
+        dropout: 0.1,
+        quorum: 0.7,
+        ..SHARING
+    };
+    for sharing in [SHARING, lossy] {
+        let [long, short] =
+            [Way::Shuffled, Way::Fast].map(|way| secure_step(sharing, 0.2, way, 31));
+        assert_eq!(long, short);
+        assert!(long.1 > 80 && long.1 < 160, "{}", long.1);
+        assert!(long.0.iter().any(|x| *x != 0.0));
+    }
+}
+
+/// What is stepped along is the mean of the clipped gradients, and noise of variance σ²/k in each coordinate.
+#[test]
+fn a_secure_sum_is_the_plain_sum_and_noise_of_its_law() {
+    let data = data();
+    let model = Model::logistic(data.shape(), data.classes()).unwrap();
+    let start = vec![0.0; model.parameters()];
+    let gradients = gradients(&model, &data, Norm::L2);
+    let everybody: Vec<usize> = (0..600).collect();
+    let (sum, _) = gradients.sum(&start, &everybody).unwrap();
+    let round = |mechanism| Ok(Round::new(mechanism, 600)?);
+    let algorithm = SecureSumSgd::new(gradients, SHARING, round, Way::Fast).unwrap();
+    let (mut square, mut count) = (0.0, 0.0);
+    for key in 0..20 {
+        let (mean, reports, _) = one_step(&algorithm, start.clone(), key);
+        assert_eq!(reports, 600);
+        for (mean, sum) in mean.iter().zip(&sum) {
+            square += (mean * 600.0 - sum).powi(2);
+            count += 1.0;
+        }
+    }
+    // Truncation to the grid moves 600 levels by less than 1/4096 each, far less than the noise of 12.2.
+    let variance = square / count;
+    let wanted = 600.0 * SHARING.sigma.powi(2);
+    let off = 5.0 * wanted * (2.0f64 / count).sqrt() + 0.01;
+    assert!((variance - wanted).abs() < off, "{variance} {wanted}");
+}
+
+/// Too few shares: nothing is shown, no step is taken, and the round is charged.
+#[test]
+fn a_secure_sum_below_its_quorum_shows_nothing() {
+    let strict = Sharing {
+        dropout: 0.2,
+        ..SHARING
+    };
+    for way in [Way::Shuffled, Way::Fast] {
+        let (mean, shares) = secure_step(strict, 0.2, way, 32);
+        assert_eq!(shares, 0);
+        assert!(mean.iter().all(|x| *x == 0.0));
+        // Fewer than three participants hide nobody.
+        let (mean, shares) = secure_step(SHARING, 1e-4, way, 33);
+        assert_eq!(shares, 0);
+        assert!(mean.iter().all(|x| *x == 0.0));
+    }
+}
+
+/// The price is that of as much noise as the quorum brings, in the dimension and on the grid that run.
+#[test]
+fn a_secure_sum_is_priced_at_its_quorum() {
+    let data = data();
+    let model = Model::logistic(data.shape(), data.classes()).unwrap();
+    let d = model.parameters() as u64;
+    let delta = Delta::new(1e-6).unwrap();
+    let price = |round: &Round| account(round).unwrap().epsilon(delta).unwrap();
+    let half = |mechanism| Ok(Round::new(mechanism, 600)?.check_in(0.5)?);
+    let charged = |quorum: f64| {
+        let sharing = Sharing { quorum, ..SHARING };
+        let gradients = gradients(&model, &data, Norm::L2);
+        let algorithm = SecureSumSgd::new(gradients, sharing, half, Way::Fast).unwrap();
+        price(algorithm.charge().round().unwrap()).upper().value()
+    };
+    let by_name = |sigma: f64| {
+        let mechanism = Mechanism::discrete_gaussian_sum(sigma, 1 << 12, d).unwrap();
+        price(&half(mechanism).unwrap()).upper().value()
+    };
+    assert_eq!(charged(1.0), by_name(0.5));
+    let (three_quarters, wanted) = (charged(0.75), by_name(0.5 * 0.75f64.sqrt()));
+    assert!(three_quarters >= wanted && three_quarters < wanted * (1.0 + 1e-9));
+    assert!(three_quarters > 1.1 * charged(1.0));
+}
+
+#[test]
+fn what_is_no_secure_sum_is_refused() {
+    let data = data();
+    let model = Model::logistic(data.shape(), data.classes()).unwrap();
+    let refused = |sharing, sample: u64| {
+        let round = |mechanism| Ok(Round::new(mechanism, 600)?.sample(sample)?);
+        let gradients = gradients(&model, &data, Norm::L2);
+        let result = SecureSumSgd::new(gradients, sharing, round, Way::Fast);
+        result.map(|_| ()).unwrap_err().to_string()
+    };
+    let with = |levels: Option<u64>, dropout, quorum| Sharing {
+        sigma: 0.5,
+        levels,
+        dropout,
+        quorum,
+    };
+    assert_eq!(
+        refused(with(None, 0.5, 1.0), 100),
+        "dropout 0.5 is outside [0, 0.5)"
+    );
+    assert_eq!(
+        refused(with(None, f64::NAN, 1.0), 100),
+        "dropout NaN is outside [0, 0.5)"
+    );
+    assert_eq!(
+        refused(with(None, 0.0, 0.5), 100),
+        "quorum 0.5 is outside (0.5, 1]"
+    );
+    assert_eq!(
+        refused(with(Some(1 << 24), 0.0, 1.0), 100),
+        "levels 16777216 is outside [1, 1970352], so that sums of 600 shares stay below 2^31"
+    );
+    for sigma in [1e12, f64::NAN, 0.0, -1.0] {
+        let message = refused(Sharing { sigma, ..SHARING }, 100);
+        assert!(message.starts_with("sigma "), "{message}");
+    }
+    assert_eq!(
+        refused(SHARING, 2),
+        "sample 2 is outside [3, 600]: of a sum of two each knows the other's share"
+    );
 }

@@ -96,16 +96,17 @@ struct TrainFlags {
     /// Local epsilon of one report
     #[arg(long, value_name = "E0", help_heading = "Mechanism")]
     epsilon0: Option<Real>,
-    /// Standard deviation of the Gaussian noise in units of --clip, for gaussian and central
+    /// Standard deviation of the Gaussian noise in units of --clip, for gaussian and central, and of each
+    /// participant's share for secure-sum
     #[arg(long, value_name = "S", help_heading = "Mechanism")]
     sigma: Option<Real>,
     /// Bound that gradients are clipped to, in the norm of the randomizer [default: 1; no clipping for none]
     #[arg(long, value_name = "C", help_heading = "Mechanism")]
     clip: Option<Real>,
-    /// Users sampled each round, for cldp-sgd, local and none [default: all]
+    /// Users sampled each round, for cldp-sgd, secure-sum, local and none [default: all]
     #[arg(long, value_name = "M", help_heading = "Mechanism")]
     sample: Option<Count>,
-    /// Probability that a user takes part in a round, for check-in
+    /// Probability that a user takes part in a round, for check-in and secure-sum
     #[arg(long, value_name = "G", help_heading = "Mechanism")]
     check_in: Option<Real>,
     /// Number of blocks, for blocks
@@ -114,7 +115,17 @@ struct TrainFlags {
     /// Batches of an epoch, for central [default: 100]
     #[arg(long, value_name = "K", help_heading = "Mechanism")]
     batches: Option<Count>,
-    /// Add up reports without shuffling them: faster, and the sum has the same distribution
+    /// Steps of the grid from 0 to --clip, for secure-sum [default: as many as fit, at most 16384]
+    #[arg(long, value_name = "K", help_heading = "Mechanism")]
+    levels: Option<Count>,
+    /// Probability that a participant drops out after the masks are agreed, for secure-sum [default: 0]
+    #[arg(long, value_name = "F", help_heading = "Mechanism")]
+    dropout: Option<Real>,
+    /// Fraction of the participants whose shares must arrive, for secure-sum: fewer are not unmasked, and the
+    /// noise of as many is what is priced [default: 1 - 2 F with --dropout F]
+    #[arg(long, value_name = "Q", help_heading = "Mechanism")]
+    quorum: Option<Real>,
+    /// Add up reports without shuffling or masking them: faster, and the sum has the same distribution
     #[arg(long, help_heading = "Mechanism")]
     fast: bool,
     /// Rounds; epochs for blocks and central [default: 100, or as many as --target-epsilon allows, at most
@@ -404,6 +415,9 @@ impl TrainFlags {
             check_in: real(self.check_in),
             blocks: count(self.blocks),
             batches: count(self.batches),
+            levels: count(self.levels),
+            dropout: real(self.dropout),
+            quorum: real(self.quorum),
             fast: self.fast,
             rounds: count(self.rounds),
             rate: real(self.rate),

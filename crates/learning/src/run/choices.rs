@@ -44,6 +44,8 @@ pub enum AlgorithmKind {
     CldpSgd,
     /// Each user by its own coin, through the shuffler.
     CheckIn,
+    /// A sample of the users, or each by its own coin; of their noisy gradients only the sum is seen.
+    SecureSum,
     /// Blocks of examples in a random order, each a step. The unit of privacy is a block.
     Blocks,
     /// The reports of [`AlgorithmKind::CldpSgd`] without a shuffler.
@@ -67,6 +69,11 @@ impl Choice for AlgorithmKind {
             "Each user by its own coin, through the shuffler",
         ),
         (
+            Self::SecureSum,
+            "secure-sum",
+            "A sample of the users, or each by its own coin; only the noisy sum is seen",
+        ),
+        (
             Self::Blocks,
             "blocks",
             "Blocks of examples in a random order, each a step: the unit of privacy is a block",
@@ -86,9 +93,9 @@ impl Choice for AlgorithmKind {
 }
 
 impl AlgorithmKind {
-    /// Whether devices randomize their own gradients.
+    /// Whether devices send reports of a local randomizer.
     pub(super) fn has_devices(self) -> bool {
-        !matches!(self, Self::Central | Self::None)
+        !matches!(self, Self::SecureSum | Self::Central | Self::None)
     }
 }
 

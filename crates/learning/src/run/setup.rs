@@ -1,7 +1,7 @@
 //! A described run, checked: data, model, devices, participation and recipe. Everything that can be refused
 //! before the first round is refused here.
 
-use super::choices::{AlgorithmKind, FeatureKind, ModelKind, OptimizerKind};
+use super::choices::{AlgorithmKind, Choice as _, FeatureKind, ModelKind, OptimizerKind};
 use super::spec::{Data, RunSpec};
 use super::trained::{Architecture, Names};
 use crate::algorithm::{Algorithm, Key};
@@ -15,6 +15,7 @@ use crate::gradients::Gradients;
 use crate::models::Model;
 use crate::optimizer::{Rule, Schedule};
 use crate::plain::PlainSgd;
+use crate::secure_sum_sgd::{SecureSumSgd, Sharing};
 use crate::shuffled_sgd::{ShuffledSgd, Way};
 use crate::training::Recipe;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,11 @@ const BATCHES: u64 = 100;
 const UNBOUNDED: f64 = 1e30;
 /// The seed of the initial parameters, which are public.
 const START: u64 = 1;
+
+/// What a reader of a secure sum's guarantee must know.
+const SUM_TRUST: &str = "Trusted: the server that adds the shares keeps to the protocol and tells the analyzer \
+    nothing but the sum, how many took part and how many shares arrived; participants add their noise, and \
+    drop out no matter who they are.";
 
 /// Whose data a guarantee protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,6 +175,17 @@ impl Setup {
             about: Vec::new(),
             notes,
         };
+        if setup.spec.algorithm == AlgorithmKind::SecureSum {
+            setup.notes.push(SUM_TRUST.into());
+            let quorum = setup.sharing()?.quorum;
+            if quorum < 1.0 {
+                setup.notes.push(format!(
+                    "Both bounds are about rounds with the noise of a fraction {} of the participants. More \
+                     shares than that make epsilon smaller.",
+                    plain(quorum)
+                ));
+            }
+        }
         setup.about = vec![setup.sentence()?, about_data, setup.learner()];
         let algorithm = setup.algorithm()?;
         algorithm.charge().check(setup.delta)?;
@@ -234,7 +251,9 @@ impl Setup {
     /// Whose data the guarantee protects.
     pub fn unit(&self) -> Unit {
         match self.spec.algorithm {
-            AlgorithmKind::CldpSgd | AlgorithmKind::CheckIn => Unit::User,
+            AlgorithmKind::CldpSgd | AlgorithmKind::CheckIn | AlgorithmKind::SecureSum => {
+                Unit::User
+            }
             AlgorithmKind::Local => Unit::UserOfEveryRound,
             AlgorithmKind::Blocks => Unit::Block,
             AlgorithmKind::Central => Unit::Record,
@@ -259,14 +278,24 @@ impl Setup {
             bound: self.bound,
         };
         let users = self.users();
+        let way = if self.spec.fast {
+            Way::Fast
+        } else {
+            Way::Shuffled
+        };
+        if self.spec.algorithm == AlgorithmKind::SecureSum {
+            let round = |mechanism| self.round(mechanism);
+            let sharing = self.sharing()?;
+            return Ok(Box::new(SecureSumSgd::new(gradients, sharing, round, way)?));
+        }
         let Some(device) = &self.device else {
             if self.spec.algorithm == AlgorithmKind::Central {
                 let batches = self.spec.batches.unwrap_or(BATCHES);
-                let sigma = self
-                    .spec
-                    .sigma
-                    .ok_or_else(|| Error::needed("sigma", "the noise", ("algorithm", "central")))?;
-                return Ok(Box::new(CentralSgd::new(gradients, batches, sigma)?));
+                return Ok(Box::new(CentralSgd::new(
+                    gradients,
+                    batches,
+                    self.sigma()?,
+                )?));
             }
             let batch = self.spec.sample.unwrap_or(users);
             if !(1..=users).contains(&batch) {
@@ -276,11 +305,6 @@ impl Setup {
             return Ok(Box::new(PlainSgd::new(gradients, batch)?));
         };
         let round = self.round(device.mechanism().clone())?;
-        let way = if self.spec.fast {
-            Way::Fast
-        } else {
-            Way::Shuffled
-        };
         Ok(match self.spec.algorithm {
             AlgorithmKind::Blocks => Box::new(BlocksSgd::new(gradients, device, round)?),
             AlgorithmKind::Local => {
@@ -291,6 +315,24 @@ impl Setup {
                 let charge = Charge::Shuffled(round);
                 Box::new(ShuffledSgd::new(gradients, device, charge, way)?)
             }
+        })
+    }
+
+    fn sigma(&self) -> Result<f64, Error> {
+        let algorithm = ("algorithm", self.spec.algorithm.name());
+        let sigma = self.spec.sigma;
+        sigma.ok_or_else(|| Error::needed("sigma", "the noise", algorithm))
+    }
+
+    /// The shares of a secure sum.
+    fn sharing(&self) -> Result<Sharing, Error> {
+        let dropout = self.spec.dropout.unwrap_or(0.0);
+        Ok(Sharing {
+            sigma: self.sigma()?,
+            levels: self.spec.levels,
+            dropout,
+            // Of many participants twice as many as usual hardly ever drop out.
+            quorum: self.spec.quorum.unwrap_or(1.0 - 2.0 * dropout),
         })
     }
 
@@ -354,6 +396,28 @@ impl Setup {
         Ok(match spec.algorithm {
             AlgorithmKind::CldpSgd => format!("CLDP-SGD: {people}, {device}{way}."),
             AlgorithmKind::CheckIn => format!("Shuffled check-in SGD: {people}, {device}{way}."),
+            AlgorithmKind::SecureSum => {
+                let Sharing {
+                    dropout, quorum, ..
+                } = self.sharing()?;
+                let lost = match dropout > 0.0 {
+                    true => format!(
+                        ", each dropping out with probability {}, at least a fraction {} of them needed",
+                        plain(dropout),
+                        plain(quorum)
+                    ),
+                    false => String::new(),
+                };
+                let way = match spec.fast {
+                    true => "; shares are added without masks: the sum is the same",
+                    false => "",
+                };
+                format!(
+                    "Secure sums: {people}{lost}, gradients clipped to l2 norm {bound}, a share of discrete \
+                     Gaussian noise from each participant, {noise}{way}.\n\
+                     Only the sum and the numbers of participants and of shares are seen."
+                )
+            }
             AlgorithmKind::Local => {
                 format!("Local training: {people}, {device}, and no shuffler{way}.")
             }

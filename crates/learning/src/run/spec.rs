@@ -47,7 +47,7 @@ pub struct RunSpec {
     pub randomizer: Option<String>,
     /// The local guarantee ε₀ of one report.
     pub epsilon0: Option<f64>,
-    /// Gaussian noise σ in units of `clip`.
+    /// Gaussian noise σ in units of `clip`; of a secure sum, the noise of one share.
     pub sigma: Option<f64>,
     /// The norm C that gradients are clipped to. Default: 1; no clipping without protection.
     pub clip: Option<f64>,
@@ -59,7 +59,13 @@ pub struct RunSpec {
     pub blocks: Option<u64>,
     /// Batches of an epoch of central training. Default: 100.
     pub batches: Option<u64>,
-    /// Reports are added where they are drawn instead of being shuffled.
+    /// Steps of a secure sum's grid to `clip`. Default: as many as sums modulo 2³² have room for, at most 2¹⁴.
+    pub levels: Option<u64>,
+    /// The probability that a participant of a secure sum drops out. Default: 0.
+    pub dropout: Option<f64>,
+    /// The fraction of a secure sum's participants whose shares must arrive. Default: 1 − 2·`dropout`.
+    pub quorum: Option<f64>,
+    /// Reports are added where they are drawn instead of being shuffled or masked.
     pub fast: bool,
     /// Rounds; epochs for blocks and central training. Default: 100, or as many as `target_epsilon` allows.
     pub rounds: Option<u64>,
@@ -101,6 +107,9 @@ impl Default for RunSpec {
             check_in: None,
             blocks: None,
             batches: None,
+            levels: None,
+            dropout: None,
+            quorum: None,
             fast: false,
             rounds: None,
             rate: None,
@@ -257,6 +266,12 @@ impl RunSpec {
             AlgorithmKind::CheckIn => {
                 self.check_in.get_or_insert(0.2);
             }
+            AlgorithmKind::SecureSum => {
+                self.sigma.get_or_insert(1.0);
+                if self.sample.is_none() {
+                    self.check_in.get_or_insert(0.2);
+                }
+            }
             AlgorithmKind::Blocks => {
                 self.blocks.get_or_insert(100);
             }
@@ -302,7 +317,7 @@ impl RunSpec {
     /// Refuses a field that means nothing to this algorithm, optimizer or model, and the lack of one that is
     /// needed. [`Setup::new`](super::Setup::new) does so first; a caller who reads data may do so before.
     pub fn check(&self) -> Result<(), Error> {
-        use AlgorithmKind::{Blocks, Central, CheckIn, CldpSgd, Local, None as Plain};
+        use AlgorithmKind::{Blocks, Central, CheckIn, CldpSgd, Local, None as Plain, SecureSum};
         let of = |names: &[AlgorithmKind]| names.contains(&self.algorithm);
         let has_devices = self.algorithm.has_devices();
         let algorithm = ("algorithm", self.algorithm.name());
@@ -310,9 +325,16 @@ impl RunSpec {
             (
                 "sample",
                 self.sample.is_some(),
-                of(&[CldpSgd, Local, Plain]),
+                of(&[CldpSgd, SecureSum, Local, Plain]),
             ),
-            ("check_in", self.check_in.is_some(), of(&[CheckIn])),
+            (
+                "check_in",
+                self.check_in.is_some(),
+                of(&[CheckIn, SecureSum]),
+            ),
+            ("levels", self.levels.is_some(), of(&[SecureSum])),
+            ("dropout", self.dropout.is_some(), of(&[SecureSum])),
+            ("quorum", self.quorum.is_some(), of(&[SecureSum])),
             ("blocks", self.blocks.is_some(), of(&[Blocks])),
             ("batches", self.batches.is_some(), of(&[Central])),
             ("randomizer", self.randomizer.is_some(), has_devices),
@@ -321,16 +343,20 @@ impl RunSpec {
                 self.target_epsilon.is_some(),
                 !of(&[Plain]),
             ),
-            ("fast", self.fast, of(&[CldpSgd, CheckIn, Local])),
+            ("fast", self.fast, of(&[CldpSgd, CheckIn, SecureSum, Local])),
         ] {
             if given && !allowed {
                 return Err(Error::surplus(parameter, algorithm));
             }
         }
+        if let (Some(size), Some(_)) = (self.sample, self.check_in) {
+            let size = size.to_string();
+            return Err(Error::surplus("check_in", ("sample", &size)));
+        }
         let needs_epsilon0 = self.needs_epsilon0();
         let (of_epsilon0, of_sigma) = match self.algorithm {
             Plain => (false, false),
-            Central => (false, true),
+            SecureSum | Central => (false, true),
             _ => (needs_epsilon0, !needs_epsilon0),
         };
         let noise_of = match has_devices {
