@@ -59,7 +59,8 @@ pub struct RunSpec {
     pub blocks: Option<u64>,
     /// Batches of an epoch of central training. Default: 100.
     pub batches: Option<u64>,
-    /// Steps of a secure sum's grid to `clip`. Default: as many as sums modulo 2³² have room for, at most 2¹⁴.
+    /// Steps of a secure sum's grid to `clip`. Default: as many as sums modulo 2³² have room for, at most
+    /// 2¹⁴.
     pub levels: Option<u64>,
     /// The probability that a participant of a secure sum drops out. Default: 0.
     pub dropout: Option<f64>,
