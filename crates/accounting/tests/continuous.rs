@@ -468,7 +468,7 @@ fn plan_with_gaussian_noise() -> Plan {
 /// knows δ would else be zero.
 #[test]
 fn what_a_law_leaves_out_is_not_forgotten() {
-    let account = account(&plan_with_gaussian_noise()).unwrap();
+    let account = account(plan_with_gaussian_noise()).unwrap();
     // The law knows losses up to 36 and leaves out reports of probability 1e-291. Each user has ε = 37.4 at
     // this δ without a shuffler: an answer below that would have forgotten them. No answer is none either.
     if let Ok(deep) = account.epsilon(Delta::new(1e-299).unwrap()) {
@@ -478,7 +478,7 @@ fn what_a_law_leaves_out_is_not_forgotten() {
 
 #[test]
 fn what_a_law_leaves_out_costs_little_at_an_ordinary_delta() {
-    let account = account(&plan_with_gaussian_noise()).unwrap();
+    let account = account(plan_with_gaussian_noise()).unwrap();
     let usual = account.epsilon(Delta::new(1e-9).unwrap()).unwrap();
     assert!(usual.upper().value() < 2.0, "{usual:?}");
 }

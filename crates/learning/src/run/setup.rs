@@ -34,9 +34,9 @@ const UNBOUNDED: f64 = 1e30;
 const START: u64 = 1;
 
 /// What a reader of a secure sum's guarantee must know.
-const SUM_TRUST: &str = "Trusted: the server that adds the shares keeps to the protocol and tells the analyzer nothing but the \
-     sum, how many took part and how many shares arrived; participants add their noise, and drop out no \
-     matter who they are.";
+const SUM_TRUST: &str = "Trusted: the server that adds the shares keeps to the protocol, and tells the \
+    analyzer nothing but the sum, how many took part and how many shares arrived; participants add their \
+    noise, and drop out no matter who they are.";
 
 /// Whose data a guarantee protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
