@@ -7,7 +7,7 @@ precision.  (numpy appears in one place: to find out which terms of a large sum 
 
 The formulas of girgis-2021-*, shuffle-gaussian, strong-adversary-printed and distributed-check-in were read in the
 papers (girgis-2021-upper and -lower as quoted in a later one).  Those of erlingsson-2019, balle-2019-*, feldman-*,
-wang-2019 and kov were taken from this project's own notes and not compared with the papers: these rows test the
+chen-2024, wang-2019 and kov were taken from this project's own notes and not compared with the papers: these rows test the
 evaluation of a formula, not its transcription.
 
     pip install mpmath numpy
@@ -26,6 +26,8 @@ Rows
     balle-2019-bennett         delta.  k empty: any LDP randomizer; k set: k-ary randomized response
     feldman-2021             Feldman, McMillan, Talwar, FOCS 2021, Theorem 3.1 (closed form)
     feldman-2023             the same authors, SODA 2023 (closed form)
+    chen-2024                Chen et al., AAAI 2024: epsilon at delta of mu-GDP, mu = sqrt(2 (1 + E)/((n-1)(1 - delta0))); delta0 is
+                               in the column 'rate'
     girgis-2021-upper, -lower             Girgis et al., CCS 2021 (Renyi divergence of order l)
     girgis-2021-subsampled-upper, -lower  Girgis et al., NeurIPS 2021, Theorems 1 and 2 (m of n)
     wang-2019                Wang, Balle, Kasiviswanathan, AISTATS 2019, Theorem 9 (m of n) on girgis-2021-upper at m users
@@ -49,7 +51,7 @@ import time
 from functools import lru_cache
 
 import numpy as np
-from mpmath import (binomial, cosh, exp, expm1, fac, floor, fsum, gamma, log, log1p, mp, mpf, nstr, pi, sqrt)
+from mpmath import (binomial, cosh, erfc, exp, expm1, fac, floor, fsum, gamma, log, log1p, mp, mpf, nstr, pi, sqrt)
 
 mp.dps = 60
 COLUMNS = ("name", "n", "m", "rate", "epsilon0", "sigma", "k", "order", "delta", "value")
@@ -146,7 +148,30 @@ def feldman_2023(n, e0, delta):
     return log1p((E - 1) * (4 * sqrt(2 * log(4 / delta)) / sqrt((E + 1) * n) + mpf(4) / n))
 
 
+def gdp_delta(mu, epsilon):
+    """The profile of mu-GDP (Balle, Wang 2018)."""
+    tail = lambda z: erfc(z / sqrt(mpf(2))) / 2
+    return tail(epsilon / mu - mu / 2) - exp(epsilon) * tail(epsilon / mu + mu / 2)
+
+
+def chen_2024(n, e0, delta0, delta):
+    mu = sqrt(2 * (1 + exp(mpf(e0))) / ((n - 1) * (1 - mpf(delta0))))
+    low, high = mpf(0), mpf(1)
+    while gdp_delta(mu, high) > delta:
+        low, high = high, 2 * high
+    for _ in range(190):
+        middle = (low + high) / 2
+        if gdp_delta(mu, middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
 def write_closed_forms():
+    for n, e0, delta0, delta in ((1000, 4.0, 0.0, 1e-6), (2, 1.0, 0.0, 1e-4), (10**4, 2.0, 0.0, 1e-8), (10**6, 0.5, 0.0, 1e-10),
+                                 (10**4, 1.0, 0.25, 1e-6)):
+        emit("chen-2024", chen_2024(n, e0, delta0, delta), n=n, rate=delta0, epsilon0=e0, delta=delta)
     for n, e0, delta in ((1000, 0.25, 1e-4), (10**4, 0.5, 1e-6), (10**4, 0.25, 1e-10), (10**6, 0.5, 1e-8), (10**6, 0.3, 1e-5)):
         emit("erlingsson-2019", erlingsson_2019(n, e0, delta), n=n, epsilon0=e0, delta=delta)
     points = ((1000, 0.5, None, 1e-4), (10**4, 0.25, None, 1e-10), (10**4, 1.0, None, 1e-6), (10**6, 2.0, None, 1e-8),

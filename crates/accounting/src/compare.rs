@@ -14,8 +14,9 @@ use crate::bound::{Delta, Side, Standing};
 use crate::bounds::balle_2019::Inequality;
 use crate::bounds::shuffled_check_in::{self, CheckIn};
 use crate::bounds::{
-    Unmet, balle_2018, balle_2019, dwork_2010, enhanced_rdp, erlingsson_2019, feldman_2021,
-    feldman_2023, kairouz_2015, numerical_accounting, require, secure_aggregation, zhu_2022,
+    Unmet, balle_2018, balle_2019, chen_2024, dwork_2010, enhanced_rdp, erlingsson_2019,
+    feldman_2021, feldman_2023, kairouz_2015, numerical_accounting, require, secure_aggregation,
+    zhu_2022,
 };
 use crate::cells::Fineness;
 use crate::curves::{Curve, curves, one_rate};
@@ -355,11 +356,24 @@ impl Question {
             }
             Participation::CheckIn(range) => rows.extend(self.check_in(range, epsilon0)),
         }
+        rows.push(self.gdp_of_2024(epsilon0, 0.0));
         rows.push(self.clones_of_2021(local));
         rows.extend(self.converted());
         rows.extend(self.baselines());
         rows.push(self.moments());
         rows
+    }
+
+    /// The Gaussian limit of Chen et al. 2024, of which no error is known.
+    fn gdp_of_2024(&self, epsilon0: f64, delta0: f64) -> Row {
+        let (users, rounds, delta) = (self.round.honest(), self.rounds, self.delta);
+        let everybody = matches!(self.round.participation(), Participation::Everyone);
+        let why = Some(chen_2024::WHY_REFUTED);
+        Row::new("chen-2024 (GDP)", Standing::Refuted, why, move || {
+            require(everybody, || "everybody takes part".into())?;
+            require(rounds == 1, || "one round".into())?;
+            Ok((chen_2024::epsilon(users, epsilon0, delta0, delta)?, None))
+        })
     }
 
     /// The clones of Feldman, McMillan and Talwar 2021, evaluated numerically: what was the best bound for
@@ -614,6 +628,7 @@ impl Question {
                 None,
                 clones,
             ),
+            self.gdp_of_2024(epsilon0, delta0),
         ]
     }
 

@@ -11,13 +11,14 @@ use shuffledp_accounting::bounds::balle_2019::{self, Inequality};
 use shuffledp_accounting::bounds::shuffle_gaussian::{self, Crowd};
 use shuffledp_accounting::bounds::shuffled_check_in::CheckIn;
 use shuffledp_accounting::bounds::{
-    Unmet, dwork_2010, enhanced_rdp, erlingsson_2019, feldman_2021, feldman_2023, girgis_2021,
-    kairouz_2015, numerical_accounting, shuffled_check_in, wang_2019, zhu_2022,
+    Unmet, chen_2024, dwork_2010, enhanced_rdp, erlingsson_2019, feldman_2021, feldman_2023,
+    girgis_2021, kairouz_2015, numerical_accounting, shuffled_check_in, wang_2019, zhu_2022,
 };
 use shuffledp_accounting::profile::{Direction, Profile};
 use shuffledp_accounting::rdp::{Orders, RdpCurve};
 use shuffledp_accounting::{
     Delta, Divergence, Domain, Mechanism, Plan, Rate, Round, Side, Standing, account, compare,
+    compare_where,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -134,6 +135,11 @@ fn evaluate(row: &Row) -> f64 {
         .unwrap(),
         "feldman-2021" => feldman_2021::epsilon(n, row.get("epsilon0"), row.get("delta")).unwrap(),
         "feldman-2023" => feldman_2023::epsilon(n, row.get("epsilon0"), row.get("delta")).unwrap(),
+        "chen-2024" => {
+            // δ₀ is in the column of the rate.
+            let delta0 = row.get("rate");
+            chen_2024::epsilon(n, row.get("epsilon0"), delta0, row.get("delta")).unwrap()
+        }
         "girgis-2021-upper" => girgis_2021::shuffle_upper(n, row.get("epsilon0")).at(order),
         "girgis-2021-lower" => girgis_2021::shuffle_lower(n, row.get("epsilon0")).at(order),
         "girgis-2021-subsampled-upper" => {
@@ -604,6 +610,59 @@ fn what_is_refuted_is_refuted() {
     assert!((claimed - 0.699).abs() < 1e-3, "{claimed}");
     assert!(answer.lower().get() > claimed, "{answer:?}");
     assert!((answer.upper().get() - 1.119).abs() < 1e-3);
+    // Chen et al. 2024: 3-ary randomized response costs more.
+    let round = Round::new(Mechanism::ldp(4.0).unwrap(), 1_000).unwrap();
+    let attained = account(&round)
+        .unwrap()
+        .epsilon(1e-6)
+        .unwrap()
+        .lower()
+        .value();
+    let table = compare(&round, 1, Delta::new(1e-6).unwrap()).unwrap();
+    let row = table
+        .iter()
+        .find(|row| row.name.starts_with("chen-2024"))
+        .unwrap();
+    assert_eq!(row.standing, Standing::Refuted);
+    assert!(*row.epsilon.as_ref().unwrap() < 0.81 * attained, "{row:?}");
+    assert!(!row.tightest && row.note.as_deref().unwrap().ends_with("false here"));
+}
+
+#[test]
+fn a_limit_theorem_names_the_condition_that_fails() {
+    let delta = Delta::new(1e-6).unwrap();
+    let round = Round::new(Mechanism::approximate_ldp(1.0, 1e-9).unwrap(), 1_000).unwrap();
+    for (round, rounds, condition) in [
+        (round.clone(), 1, None),
+        (round.clone(), 2, Some("one round")),
+        (
+            round.clone().sample(100).unwrap(),
+            1,
+            Some("everybody takes part"),
+        ),
+        (
+            round.check_in(0.5).unwrap(),
+            1,
+            Some("everybody takes part"),
+        ),
+    ] {
+        let table = compare_where(&round, rounds, delta, &|name| name == "chen-2024 (GDP)");
+        let table = table.unwrap();
+        let row = table
+            .iter()
+            .find(|row| row.name == "chen-2024 (GDP)")
+            .unwrap();
+        let unmet = row.epsilon.as_ref().err().map(ToString::to_string);
+        assert_eq!(unmet.as_deref(), condition, "{row:?}");
+    }
+    for (users, delta0, delta) in [
+        (1, 0.0, 1e-6),
+        (9, 1.0, 1e-6),
+        (9, f64::NAN, 1e-6),
+        (9, 0.0, 0.0),
+    ] {
+        assert!(chen_2024::epsilon(users, 1.0, delta0, delta).is_err());
+    }
 }
 
 #[test]

@@ -8,7 +8,8 @@ use common::{Part, hockey_stick, kary, multisets, view};
 use shuffledp_accounting::atoms::Atoms;
 use shuffledp_accounting::bounds::shuffle_gaussian::{self, Crowd};
 use shuffledp_accounting::bounds::{
-    enhanced_rdp, feldman_2021, girgis_2021, numerical_accounting, shuffled_check_in, zhu_2022,
+    chen_2024, enhanced_rdp, feldman_2021, girgis_2021, numerical_accounting, shuffled_check_in,
+    zhu_2022,
 };
 use shuffledp_accounting::profile::Profile;
 use shuffledp_accounting::{Delta, Divergence, LocalEpsilon, Mechanism, Plan, Round, account};
@@ -312,6 +313,26 @@ fn corollary_2_of_enhanced_rdp_is_exceeded() {
         "{} claimed, {} for shuffled binary randomized response",
         digits(claimed),
         digits(truth)
+    ));
+}
+
+#[test]
+fn the_gaussian_limit_of_2024_is_exceeded() {
+    let claimed = chen_2024::epsilon(1_000, 4.0, 0.0, 1e-6).unwrap();
+    let round = Round::new(Mechanism::ldp(4.0).unwrap(), 1_000).unwrap();
+    let answer = account(&round).unwrap().epsilon(1e-6).unwrap();
+    let attained = answer.lower();
+    assert!(claimed < attained.value());
+    assert!(
+        attained
+            .attained_by()
+            .unwrap()
+            .starts_with("3-ary randomized response")
+    );
+    says(format!(
+        "n = 1000, ε₀ = 4, δ = 1e-6: {} claimed, {} for shuffled 3-ary randomized response",
+        digits(claimed),
+        digits(attained.value())
     ));
 }
 

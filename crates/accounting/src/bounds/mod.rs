@@ -7,6 +7,7 @@
 
 pub mod balle_2018;
 pub mod balle_2019;
+pub mod chen_2024;
 pub mod dwork_2010;
 pub mod enhanced_rdp;
 pub mod erlingsson_2019;
