@@ -1,5 +1,5 @@
-//! Chen et al., *Generalized Gaussian differential privacy accounting in the shuffle model* (AAAI 2024): the
-//! shuffled reports of users with their own (εᵢ, δᵢ) are "approximately" μ-GDP.
+//! Chen, Cao, Ge, *A generalized shuffle framework for privacy amplification* (AAAI 2024): the shuffled
+//! reports of users with their own (εᵢ, δᵢ) are "approximately" μ-GDP.
 //!
 //! ```text
 //! μ = √(2/(Σᵢ wᵢ − maxᵢ wᵢ)),   wᵢ = (1 − δᵢ)/(1 + e^{εᵢ})
