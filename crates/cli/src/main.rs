@@ -174,9 +174,22 @@ impl Ask {
         }
     }
 
+    /// Whether the command shows progress of its own.
+    fn has_bar(&self) -> bool {
+        match self {
+            Self::Curve(_) | Self::Simulate(_) | Self::Audit(_) => true,
+            #[cfg(feature = "train")]
+            Self::Train(_) => true,
+            #[cfg(feature = "papers")]
+            Self::Reproduce(_) => true,
+            _ => false,
+        }
+    }
+
     fn answer(self) -> Result<Printed, Failure> {
         let format = self.format();
         let mut code = ExitCode::SUCCESS;
+        let waiting = (!self.has_bar()).then(progress::Waiting::start);
         let report: Report = match self {
             Self::Epsilon(arguments) => arguments.report()?,
             Self::Delta(arguments) => arguments.report()?,
@@ -207,6 +220,7 @@ impl Ask {
             }
         };
         let (text, after) = report.rendered(format);
+        drop(waiting);
         Ok((text, code, after))
     }
 }
