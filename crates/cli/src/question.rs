@@ -8,8 +8,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use shuffledp::{
-    Account, Channel, Domain, Parameter, Plan, RandomizerSpec, Relation, RoundSpec, Unknown,
-    account, catalog,
+    Account, Domain, Parameter, Plan, RandomizerSpec, Relation, RoundSpec, Unknown, account,
+    catalog,
 };
 use std::path::{Path, PathBuf};
 
@@ -180,7 +180,7 @@ impl RoundFlags {
             DomainName::Interval => Domain::Interval,
             DomainName::Ball => Domain::Ball,
         });
-        randomizer.rows = self.file.as_deref().map(read_matrix).transpose()?;
+        randomizer.rows = self.file.as_deref().map(matrix).transpose()?;
         if self.sample.is_some() && self.check_in.is_some() {
             let message = "--sample and --check-in are two ways of taking part: give one of them";
             return Err(Failure::flag("--check-in", message));
@@ -258,59 +258,10 @@ pub(crate) fn flag(parameter: Parameter) -> String {
     }
 }
 
-/// The largest file of a matrix that is read, in bytes: more than 100 for each of the most entries.
-const LARGEST_MATRIX: u64 = 1 << 25;
-
-/// Reads the rows of a matrix; errors name the file and the line.
-fn read_matrix(path: &Path) -> Result<Vec<Vec<f64>>, Failure> {
-    let name = path.display();
-    let fail = |message: String| Failure::flag("--file", format!("--file {name}: {message}"));
-    let size = std::fs::metadata(path)
-        .map_err(|error| fail(error.to_string()))?
-        .len();
-    if size > LARGEST_MATRIX {
-        return Err(fail(format!(
-            "{size} bytes: at most {LARGEST_MATRIX} are read"
-        )));
-    }
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .trim(csv::Trim::All)
-        .from_path(path)
-        .map_err(|error| fail(error.to_string()))?;
-    let (mut rows, mut entries) = (Vec::new(), 0);
-    for record in reader.records() {
-        let record = record.map_err(|error| fail(error.to_string()))?;
-        let line = rows.len() + 1;
-        let row: Result<Vec<f64>, Failure> = record
-            .iter()
-            .enumerate()
-            .map(|(column, text)| {
-                text.parse().map_err(|_| {
-                    let column = column + 1;
-                    fail(format!(
-                        "line {line}, column {column}: '{text}' is not a number"
-                    ))
-                })
-            })
-            .collect();
-        entries += record.len();
-        rows.push(row?);
-        // The library's limits, while the file is read.
-        let (most_inputs, most_entries) = (Channel::MOST_INPUTS, Channel::MOST_ENTRIES);
-        if rows.len() > most_inputs || entries > most_entries {
-            return Err(fail(format!(
-                "more than {most_inputs} rows or {most_entries} entries: \
-                 every pair of inputs is evaluated, and this would take too long"
-            )));
-        }
-    }
-    // Whether it is a channel is checked here, where the file can be named.
-    match Channel::new(rows.clone()) {
-        Ok(_) => Ok(rows),
-        Err(error) => Err(fail(format!("{error} (rows and columns from 0)"))),
-    }
+/// Reads the rows of a matrix; errors name the file.
+fn matrix(path: &Path) -> Result<Vec<Vec<f64>>, Failure> {
+    let refused = |error| Failure::flag("--file", format!("--file {}: {error}", path.display()));
+    shuffledp_tables::read_matrix(path).map_err(refused)
 }
 
 /// Reads a plan; errors name the file.

@@ -34,10 +34,12 @@ mod in_parquet;
 mod in_parquet;
 #[cfg(feature = "learning")]
 mod learning;
+mod matrix;
 mod values;
 
 pub use column::Column;
 pub use error::{CellProblem, ColumnProblem, Error, quoted};
 #[cfg(feature = "learning")]
 pub use learning::{Rows, Table};
+pub use matrix::{MatrixError, read_matrix};
 pub use values::Values;
