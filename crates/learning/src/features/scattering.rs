@@ -192,8 +192,14 @@ struct Transform {
 
 /// What one core works in.
 struct Room {
+    /// The transforms of the picture and of the strength of a short wave in it.
     picture: Vec<Complex<f32>>,
     strength: Vec<Complex<f32>>,
+    work: Work,
+}
+
+/// The planes between two transforms.
+struct Work {
     plane: Vec<Complex<f32>>,
     turned: Vec<Complex<f32>>,
     scratch: Vec<Complex<f32>>,
@@ -228,31 +234,32 @@ impl Transform {
         Room {
             picture: empty.clone(),
             strength: empty.clone(),
-            plane: empty.clone(),
-            turned: empty.clone(),
-            scratch: vec![Complex::default(); scratch.unwrap_or(0)],
-            real: vec![0.0; empty.len()],
-            half: Vec::new(),
+            work: Work {
+                plane: empty.clone(),
+                turned: empty.clone(),
+                scratch: vec![Complex::default(); scratch.unwrap_or(0)],
+                real: vec![0.0; empty.len()],
+                half: Vec::new(),
+            },
         }
     }
 
     /// The 81 planes of one color.
     fn apply(&self, light: impl Fn(usize, usize) -> f32, room: &mut Room, numbers: &mut [f32]) {
-        let (lines, columns) = (self.height.padded, self.width.padded);
+        let Room {
+            picture,
+            strength,
+            work,
+        } = room;
         let mut planes = numbers.chunks_exact_mut(self.height.averages() * self.width.averages());
         let mut next = || planes.next().unwrap_or_default();
-        for (y, line) in room.real.chunks_exact_mut(columns).enumerate() {
+        for (y, line) in work.real.chunks_exact_mut(self.width.padded).enumerate() {
             for (x, number) in line.iter_mut().enumerate() {
                 *number = light(self.height.reflected(y), self.width.reflected(x));
             }
         }
-        self.average(0, &room.real, &mut room.half, next());
-        self.transformed(
-            &room.real,
-            &mut room.turned,
-            &mut room.scratch,
-            &mut room.picture,
-        );
+        self.average(0, work, next());
+        self.transformed(work, picture);
         // Order 2 comes after all of order 1: 64 planes for the strengths of the 8 short waves.
         let mut second = Vec::with_capacity(ANGLES * ANGLES);
         let first: Vec<&mut [f32]> = (0..2 * ANGLES).map(|_| next()).collect();
@@ -261,96 +268,70 @@ impl Transform {
         let mut first = first.into_iter();
         let mut second = second.into_iter();
         for wave in short.iter().flatten() {
-            for ((to, from), &factor) in room.plane.iter_mut().zip(&room.picture).zip(wave) {
-                *to = from * factor;
-            }
-            self.strength(
-                0,
-                &mut room.plane,
-                &mut room.turned,
-                &mut room.scratch,
-                &mut room.real,
-            );
-            let plane = first.next().unwrap_or_default();
-            self.average(0, &room.real, &mut room.half, plane);
-            self.transformed(
-                &room.real,
-                &mut room.turned,
-                &mut room.scratch,
-                &mut room.strength,
-            );
+            self.seen(0, picture, wave, work, first.next().unwrap_or_default());
+            self.transformed(work, strength);
             for wave in long.iter().flatten() {
-                thinned(&room.strength, wave, lines, &mut room.plane);
-                self.strength(
-                    1,
-                    &mut room.plane,
-                    &mut room.turned,
-                    &mut room.scratch,
-                    &mut room.real,
-                );
-                let plane = second.next().unwrap_or_default();
-                self.average(1, &room.real, &mut room.half, plane);
+                self.seen(1, strength, wave, work, second.next().unwrap_or_default());
             }
         }
         for wave in long.iter().flatten() {
-            thinned(&room.picture, wave, lines, &mut room.plane);
-            self.strength(
-                1,
-                &mut room.plane,
-                &mut room.turned,
-                &mut room.scratch,
-                &mut room.real,
-            );
-            let plane = first.next().unwrap_or_default();
-            self.average(1, &room.real, &mut room.half, plane);
+            self.seen(1, picture, wave, work, first.next().unwrap_or_default());
         }
     }
 
-    /// The Fourier transform of a plane, column after column.
-    fn transformed(
+    /// How strong a wave is in a plane, which stays in `work`, and its averages. A long wave is seen as well
+    /// on every other line and column, which `halvings` counts.
+    fn seen(
         &self,
-        plane: &[f32],
-        turned: &mut [Complex<f32>],
-        scratch: &mut [Complex<f32>],
-        transform: &mut [Complex<f32>],
+        halvings: usize,
+        transform: &[Complex<f32>],
+        wave: &[f32],
+        work: &mut Work,
+        averages: &mut [f32],
     ) {
-        let columns = self.width.padded;
-        for (to, &from) in turned.iter_mut().zip(plane) {
+        match halvings {
+            0 => {
+                for ((to, from), &factor) in work.plane.iter_mut().zip(transform).zip(wave) {
+                    *to = from * factor;
+                }
+            }
+            _ => thinned(transform, wave, self.height.padded, &mut work.plane),
+        }
+        self.strength(halvings, work);
+        self.average(halvings, work, averages);
+    }
+
+    /// The Fourier transform of the real plane, column after column.
+    fn transformed(&self, work: &mut Work, transform: &mut [Complex<f32>]) {
+        let (turned, scratch) = (&mut work.turned, &mut work.scratch);
+        for (to, &from) in turned.iter_mut().zip(&work.real) {
             *to = Complex::from(from);
         }
         self.forward[1].process_with_scratch(turned, scratch);
-        transpose(turned, columns, transform);
+        transpose(turned, self.width.padded, transform);
         self.forward[0].process_with_scratch(transform, scratch);
     }
 
     /// The absolute values of a plane from its Fourier transform, which is stored column after column.
-    fn strength(
-        &self,
-        halvings: usize,
-        transform: &mut [Complex<f32>],
-        turned: &mut [Complex<f32>],
-        scratch: &mut [Complex<f32>],
-        plane: &mut [f32],
-    ) {
+    fn strength(&self, halvings: usize, work: &mut Work) {
         let [lines, columns] = [self.height, self.width].map(|side| side.padded >> halvings);
-        let (transform, turned) = (
-            &mut transform[..lines * columns],
-            &mut turned[..lines * columns],
-        );
+        let transform = &mut work.plane[..lines * columns];
+        let turned = &mut work.turned[..lines * columns];
         let [down, across] = &self.backward[halvings];
-        down.process_with_scratch(transform, scratch);
+        down.process_with_scratch(transform, &mut work.scratch);
         transpose(transform, lines, turned);
-        across.process_with_scratch(turned, scratch);
+        across.process_with_scratch(turned, &mut work.scratch);
         let scale = 1.0 / (lines * columns) as f32;
-        for (strength, at) in plane.iter_mut().zip(&*turned) {
+        for (strength, at) in work.real.iter_mut().zip(&*turned) {
             *strength = scale * at.norm_sqr().sqrt();
         }
     }
 
-    /// φ at every 4th pixel of a plane.
-    fn average(&self, halvings: usize, plane: &[f32], half: &mut Vec<f32>, averages: &mut [f32]) {
+    /// φ at every 4th pixel of the real plane.
+    fn average(&self, halvings: usize, work: &mut Work, averages: &mut [f32]) {
         let [lines, columns] = [self.height, self.width].map(|side| side.padded >> halvings);
         let [down, across] = &self.averages[halvings];
+        let (plane, half) = (&work.real, &mut work.half);
         half.clear();
         half.resize(columns, 0.0);
         let rows = averages.chunks_exact_mut(self.width.averages());
