@@ -146,6 +146,7 @@ const LISTS: &[&[Entry]] = &[
     mechanism::SQUARE_WAVE,
     mechanism::SOME_LDP,
     mechanism::GAUSSIAN,
+    mechanism::MIXED_GAUSSIAN,
     mechanism::DISCRETE_GAUSSIAN,
     mechanism::ONE_BIT_VECTORS,
     mechanism::DIRECTIONS,

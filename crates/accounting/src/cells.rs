@@ -43,6 +43,15 @@ impl Fineness {
         }
     }
 
+    /// One step coarser.
+    pub(crate) fn coarser(self) -> Self {
+        match self {
+            Self::Finest => Self::Fine,
+            Self::Fine => Self::Coarse,
+            Self::Coarse | Self::Rough => Self::Rough,
+        }
+    }
+
     /// Width of a cell in standard deviations (or decay lengths), as a power of two.
     pub(crate) fn width(self) -> f64 {
         match self {
@@ -138,6 +147,18 @@ pub(crate) struct Node {
     pub(crate) shrunk: f64,
 }
 
+/// A cell where both ratios vary, (e^s, e^{−s}), with their means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mean {
+    pub(crate) weight: f64,
+    /// The means of e^s, of e^{−s}, and of their difference.
+    pub(crate) up: f64,
+    pub(crate) down: f64,
+    pub(crate) difference: f64,
+    /// The error of the difference is a few units in the last place of this number.
+    pub(crate) size: f64,
+}
+
 /// sinh, to full relative accuracy near zero.
 fn sinh(x: f64) -> f64 {
     0.5 * (expm1(x) - expm1(-x))
@@ -230,6 +251,37 @@ impl<D: Fn(f64, f64) -> f64> Ray<D> {
                     ratio,
                     growth,
                     size,
+                }
+            })
+            .collect()
+    }
+
+    /// Where both ratios vary: each cell at its mean. The line is on one side of the origin, where s has one
+    /// sign, so that differences do not cancel.
+    pub(crate) fn below_hyperbola(&self, fineness: Fineness) -> Vec<Mean> {
+        let edges = self.edges(fineness);
+        edges
+            .windows(2)
+            .map(|pair| {
+                let (low, high) = (pair[0], pair[1]);
+                let (near, far) = (
+                    self.slope * (low - self.origin),
+                    self.slope * (high - self.origin),
+                );
+                let weight = self.integral(low, high, |_| 1.0);
+                let mean = |f: &dyn Fn(f64) -> f64| {
+                    self.integral(low, high, |d| f(near + self.slope * d)) / weight
+                };
+                let (up, down) = (mean(&exp), mean(&|s| exp(-s)));
+                let difference = mean(&|s| 2.0 * sinh(s));
+                Mean {
+                    weight,
+                    up,
+                    down,
+                    difference,
+                    size: difference
+                        .abs()
+                        .max((up + down) * far.abs().max(near.abs())),
                 }
             })
             .collect()

@@ -118,7 +118,7 @@ fn compared(
             question.approximate(epsilon0.value(), delta0.value())
         }
         Local::Gaussian(sigma) => question.gaussian(sigma.value()),
-        Local::Unknown => question.converted(),
+        Local::Gdp(_) | Local::Unknown => question.converted(),
     };
     rows.retain(|row| wanted(&row.name));
     let mut entries: Vec<Comparison> = rows.into_iter().map(|row| row.computed(limit)).collect();

@@ -53,7 +53,7 @@ pub fn curves(round: &Round) -> Result<Vec<Curve>, Error> {
     match round.mechanism().local() {
         Local::Pure(epsilon0) => local(round, epsilon0),
         Local::Gaussian(sigma) => Ok(gaussian(round, sigma.value())),
-        Local::Approximate(..) | Local::Unknown => Ok(Vec::new()),
+        Local::Approximate(..) | Local::Gdp(_) | Local::Unknown => Ok(Vec::new()),
     }
 }
 

@@ -36,6 +36,8 @@ pub enum Parameter {
     Dimension,
     /// Where the density of a direction begins to rise.
     Start,
+    /// The probability of a report that does not depend on the value.
+    Blanket,
     /// The number of rounds.
     Rounds,
     /// The accuracy of a composed ε.
@@ -66,6 +68,7 @@ impl Parameter {
         Self::Domain,
         Self::Dimension,
         Self::Start,
+        Self::Blanket,
         Self::Ratio,
         Self::Variation,
         Self::Cover,
@@ -95,6 +98,7 @@ impl Parameter {
             Self::Categories => "k",
             Self::Dimension => "dimension",
             Self::Start => "start",
+            Self::Blanket => "blanket",
             Self::Rounds => "rounds",
             Self::Accuracy => "accuracy",
             Self::Order => "orders",
@@ -126,6 +130,7 @@ impl Parameter {
             Self::Start => {
                 "where the density of a direction begins to rise, in standard deviations"
             }
+            Self::Blanket => "the probability of a report that does not depend on the value",
             Self::Rounds => "the number of rounds",
             Self::Accuracy => "the relative accuracy of epsilon",
             Self::Order => "the orders of the Renyi divergence",

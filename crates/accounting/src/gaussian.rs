@@ -9,9 +9,10 @@
 //! |---|---|---|---|
 //! | [`interval_blanket`], upper | φ(z) on \|z\| ≥ 1/2σ | 1, e^s on one side | 1, e^s on the other |
 //! | [`pair`], others at user 1's first value | φ(z) | 1 | e^s |
+//! | [`Opposite`], others at the middle | φ(z) | e^{rz − r²/2}, scaled | e^{−rz − r²/2}, scaled |
 //!
 //! s = (|z| − 1/2σ)/σ in the first row, where the rest of the mass is left over, and (z − 1/2σ)/σ in the
-//! second.
+//! second; r in the third is half the distance of user 1's values over σ.
 //!
 //! **Blanket.** b(y) = inf over x in [0, 1] of the density of N(x, σ²) at y, which is that of the farther
 //! end: its mass is 2Φ(−1/2σ). The endpoints 0 and 1 are user 1's worst two values (`worst_pair.proof.md`).
@@ -30,7 +31,7 @@ use crate::atoms::{Atom, Atoms};
 use crate::cells::{Fineness, Point, Ray};
 use crate::error::Error;
 use shuffledp_numerics::search::{Stop, bisect};
-use shuffledp_numerics::special::{erf, erfc, exp};
+use shuffledp_numerics::special::{erf, erfc, exp, expm1};
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 /// Reports further out than this many standard deviations are left out of the laws. They have probability
@@ -68,6 +69,54 @@ pub(crate) fn half_line(slope: f64) -> Ray<impl Fn(f64, f64) -> f64> {
 /// Probability of reports beyond `REACH`, for values up to 1 away from the center.
 pub(crate) fn lost(sigma: f64) -> f64 {
     4.0 * tail(REACH - 1.0 / sigma)
+}
+
+/// User 1 at either end of a diameter of a ball, against noise N(0, σ²) from its center:
+///
+/// ```text
+/// (P, Q) = base + factor·(e^{rz − r²/2}, e^{−rz − r²/2}), z ~ N(0, 1), with probability share;  else (0, 0)
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opposite {
+    /// r, the radius of the ball over σ.
+    pub(crate) radius: f64,
+    /// The probability of a ratio other than zero.
+    pub(crate) share: f64,
+    /// That of zero. The two are 1 together.
+    pub(crate) rest: f64,
+    /// The part of both ratios that does not depend on user 1's value.
+    pub(crate) base: f64,
+    /// The size of the part that does.
+    pub(crate) factor: f64,
+}
+
+impl Opposite {
+    /// The law from above: (P, Q) lies on a hyperbola, moved and scaled. In a cell of z the arc lies in the
+    /// triangle of its two ends and of the crossing of the tangents there. Its mass is moved to these three
+    /// points, both means kept: larger in convex order, for all a at once ([`Ray::above_hyperbola`]).
+    pub(crate) fn above(&self, fineness: Fineness) -> Result<Atoms, Error> {
+        let Self { radius, base, .. } = *self;
+        let ray = half_line(radius);
+        let mut atoms = Vec::new();
+        for node in ray.above_hyperbola(fineness) {
+            let (up, down) = (exp(node.exponent), exp(-node.exponent));
+            let scale = self.scale() * node.shrunk;
+            let difference = scale * (expm1(node.exponent) - expm1(-node.exponent));
+            let size = difference.abs().max(scale * (up + down) * node.exponent);
+            let weight = self.share * node.weight;
+            let (p, q) = (base + scale * up, base + scale * down);
+            let atom = Atom::measured(weight, p, q, difference, size);
+            atoms.extend([atom, atom.mirrored()]);
+        }
+        atoms.push(Atom::of(self.rest, 0.0, 0.0, 0.0));
+        let limit = 2.0 * radius * ray.to;
+        Ok(Atoms::of_limit(atoms, limit)?.leaving_out(lost(1.0 / radius)))
+    }
+
+    /// The factor of e^{±rz}.
+    pub(crate) fn scale(&self) -> f64 {
+        self.factor * exp(-0.5 * self.radius * self.radius)
+    }
 }
 
 /// The blanket of Gaussian noise on [0, 1], user 1 at either end.

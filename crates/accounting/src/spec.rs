@@ -53,6 +53,8 @@ pub struct RandomizerSpec {
     pub dimension: Option<u64>,
     /// Where the density of a direction begins to rise, in standard deviations of the cosine.
     pub start: Option<f64>,
+    /// The probability of a report that does not depend on the value.
+    pub blanket: Option<f64>,
     /// The bound p on likelihood ratios, in a ratio summary.
     pub p: Option<f64>,
     /// The bound β on the total variation distance, in a ratio summary.
@@ -94,6 +96,7 @@ impl RandomizerSpec {
             k: None,
             dimension: None,
             start: None,
+            blanket: None,
             p: None,
             beta: None,
             q: None,
@@ -174,6 +177,7 @@ impl RandomizerSpec {
             Parameter::Categories => count(self.k),
             Parameter::Dimension => count(self.dimension),
             Parameter::Start => real(self.start),
+            Parameter::Blanket => real(self.blanket),
             Parameter::Ratio => real(self.p),
             Parameter::Variation => real(self.beta),
             Parameter::Cover => real(self.q),
@@ -244,6 +248,11 @@ impl RandomizerSpec {
     /// δ₀, where it must be there.
     pub fn delta0(&self) -> Result<f64, Error> {
         self.delta0.ok_or_else(|| self.missing(Parameter::Delta0))
+    }
+
+    /// The probability of a report that does not depend on the value, where it must be there.
+    pub fn blanket(&self) -> Result<f64, Error> {
+        self.blanket.ok_or_else(|| self.missing(Parameter::Blanket))
     }
 
     /// k, where it must be there.
@@ -489,6 +498,8 @@ struct Fields {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    blanket: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     p: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     beta: Option<f64>,
@@ -559,6 +570,7 @@ impl TryFrom<Fields> for RoundSpec {
             k: fields.k,
             dimension: fields.dimension,
             start: fields.start,
+            blanket: fields.blanket,
             p: fields.p,
             beta: fields.beta,
             q: fields.q,
@@ -590,6 +602,7 @@ impl From<RoundSpec> for Fields {
             k: randomizer.k,
             dimension: randomizer.dimension,
             start: randomizer.start,
+            blanket: randomizer.blanket,
             p: randomizer.p,
             beta: randomizer.beta,
             q: randomizer.q,

@@ -74,6 +74,10 @@ pub fn unshuffled(
             let words = "two values as far apart as can be, in every round";
             (gdp_epsilon(mu, delta.value()), "gdp", Some(words))
         }
+        Local::Gdp(sigma) => {
+            let mu = (rounds as f64).sqrt() / sigma.value();
+            (gdp_epsilon(mu, delta.value()), "gdp", None)
+        }
         Local::Unknown => {
             return Err(Error::NoLocalGuarantee {
                 mechanism: mechanism.name(),

@@ -7,7 +7,8 @@
 
 mod common;
 
-use common::{Dice, Matrix, Part, exhaustive, hockey_stick, multisets, view};
+use common::normal::cells;
+use common::{Dice, Matrix, Part, exhaustive, hockey_stick, multisets, view, worst};
 use shuffledp_accounting::{Delta, Domain, Epsilon, Mechanism, Plan, Round, account};
 
 fn ball(sigma: f64, users: u64) -> Round {
@@ -87,56 +88,6 @@ fn many_rounds() {
         many.0 > 50.0 * one.0 && many.1 < 2.2 * many.0,
         "{one:?} {many:?}"
     );
-}
-
-/// P[a report from `center` falls into each cell] for cells between these edges, in one coordinate.
-fn cells(center: f64, sigma: f64, edges: &[f64]) -> Vec<f64> {
-    let below = |y: f64| 0.5 * libm_erfc((center - y) / (sigma * 2f64.sqrt()));
-    let mut cumulated = vec![0.0];
-    cumulated.extend(edges.iter().map(|&edge| below(edge)));
-    cumulated.push(1.0);
-    cumulated.windows(2).map(|pair| pair[1] - pair[0]).collect()
-}
-
-/// erfc by its continued fraction and series (Abramowitz, Stegun 7.1.5 and 7.1.14): 1e-12 is more than
-/// enough.
-fn libm_erfc(x: f64) -> f64 {
-    if x < 0.0 {
-        return 2.0 - libm_erfc(-x);
-    }
-    if x > 2.5 {
-        let tail = (1..=80)
-            .rev()
-            .fold(x, |sum, k| x + 0.5 * f64::from(k) / sum);
-        return (-x * x).exp() / (tail * std::f64::consts::PI.sqrt());
-    }
-    let (mut term, mut sum) = (x, x);
-    for k in 1..120 {
-        let k = f64::from(k);
-        term *= -x * x / k;
-        sum += term / (2.0 * k + 1.0);
-    }
-    1.0 - 2.0 / std::f64::consts::PI.sqrt() * sum
-}
-
-/// The largest δ over every dataset: user 1 at any two inputs, the others anywhere.
-fn worst(channel: &Matrix, users: usize, part: Part, a: f64) -> f64 {
-    let mut most: f64 = 0.0;
-    for others in multisets(channel.len(), users - 1) {
-        let views: Vec<_> = (0..channel.len())
-            .map(|x| {
-                let mut inputs = others.clone();
-                inputs.push(x);
-                view(channel, &inputs, part)
-            })
-            .collect();
-        for p in &views {
-            for q in &views {
-                most = most.max(hockey_stick(p, q, a));
-            }
-        }
-    }
-    most
 }
 
 fn upper_delta(round: Round, epsilon: f64) -> f64 {

@@ -68,6 +68,9 @@ pub(crate) struct RoundFlags {
     /// most efficient]
     #[arg(long, value_name = "T0")]
     start: Option<Real>,
+    /// Probability of a report that does not depend on the value, for mixed-gaussian
+    #[arg(long, value_name = "B")]
+    blanket: Option<Real>,
     /// Number of users n, at least 2 (1e6 is understood)
     #[arg(long, value_name = "N")]
     users: Option<Count>,
@@ -94,8 +97,7 @@ pub(crate) struct RoundFlags {
         value_name = "FILE",
         conflicts_with_all = [
             "randomizer", "epsilon0", "delta0", "file", "sigma", "domain", "k", "dimension", "start",
-            "users",
-            "sample", "check_in", "rounds", "adaptive_within_round", "colluding",
+            "blanket", "users", "sample", "check_in", "rounds", "adaptive_within_round", "colluding",
         ]
     )]
     plan: Option<PathBuf>,
@@ -176,6 +178,7 @@ impl RoundFlags {
         randomizer.k = count(self.k);
         randomizer.dimension = count(self.dimension);
         randomizer.start = real(self.start);
+        randomizer.blanket = real(self.blanket);
         randomizer.domain = self.domain.map(|domain| match domain {
             DomainName::Interval => Domain::Interval,
             DomainName::Ball => Domain::Ball,

@@ -3,9 +3,8 @@
 //! On an interval the blanket of [`crate::gaussian`] dominates, on a ball Theorem G ([`crate::upper`]). Two
 //! further bounds hold on both: amplification by sampling alone, and one report without a shuffler. The pair
 //! of datasets of the lower bound is the same on both: it lies on a line. The upper Rényi curve is that of
-//! the
-//! blanket or, where that is smaller and on a ball, of the mechanism without its shuffler; the lower one is
-//! [`shuffle_gaussian::pair`].
+//! the blanket or, where that is smaller and on a ball, of the mechanism without its shuffler; the lower one
+//! is [`shuffle_gaussian::pair`].
 
 use super::{Adversary, Family, KnownCurve, KnownCurves, Local, Mechanism};
 use crate::atoms::Atoms;
@@ -96,7 +95,7 @@ impl Family for Gaussian {
         all.extend(Alone::new(local).map(|alone| Box::new(alone) as Box<_>));
         all.extend(Sampling::new(round).map(|sampling| Box::new(sampling) as Box<_>));
         if self.domain == Domain::Ball {
-            all.extend(theorem_g(self.sigma, round));
+            all.extend(theorem_g(self.sigma, 0.0, round));
             all.extend(theorem_a(local, round));
         }
         all

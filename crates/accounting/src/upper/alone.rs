@@ -23,7 +23,7 @@ pub(crate) const UNSHUFFLED: &str = "-unshuffled";
 /// (Dong, Roth, Su 2019).
 pub(crate) fn gaussian_alone(rounds: &[(&Round, u64)]) -> Option<f64> {
     let square = |&(round, times): &(&Round, u64)| match round.mechanism().local() {
-        Local::Gaussian(sigma) => Some(times as f64 / sigma.value().powi(2)),
+        Local::Gaussian(sigma) | Local::Gdp(sigma) => Some(times as f64 / sigma.value().powi(2)),
         _ => None,
     };
     let squares: Option<Vec<f64>> = rounds.iter().map(square).collect();
@@ -51,7 +51,9 @@ impl Alone {
                 let value = delta0 + (1.0 - delta0) * pure(epsilon0.value(), epsilon);
                 value * (1.0 + CLOSED_FORM)
             }
-            Local::Gaussian(sigma) => gdp_delta((1.0 + CLOSED_FORM) / sigma.value(), epsilon),
+            Local::Gaussian(sigma) | Local::Gdp(sigma) => {
+                gdp_delta((1.0 + CLOSED_FORM) / sigma.value(), epsilon)
+            }
             Local::Unknown => 1.0,
         }
         .min(1.0)
@@ -94,7 +96,7 @@ impl UpperProfile for Alone {
     fn loss_deviation(&self) -> f64 {
         match self.local {
             Local::Pure(epsilon0) | Local::Approximate(epsilon0, _) => epsilon0.value(),
-            Local::Gaussian(sigma) => 1.0 / sigma.value(),
+            Local::Gaussian(sigma) | Local::Gdp(sigma) => 1.0 / sigma.value(),
             Local::Unknown => f64::INFINITY,
         }
     }

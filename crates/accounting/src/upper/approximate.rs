@@ -75,7 +75,7 @@ impl Law for AnyLdp {
 fn guarantees(local: Local) -> Vec<(LocalEpsilon, f64)> {
     match local {
         Local::Approximate(epsilon0, delta0) => vec![(epsilon0, delta0.value())],
-        Local::Gaussian(sigma) => {
+        Local::Gaussian(sigma) | Local::Gdp(sigma) => {
             let fine = (STEPS..=STEPS * FINE_UNTIL).map(|i| f64::from(i) / f64::from(STEPS));
             let coarse = (FINE_UNTIL + 1..=DECADES).map(f64::from);
             fine.chain(coarse)

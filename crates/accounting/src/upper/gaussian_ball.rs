@@ -1,4 +1,5 @@
-//! Theorem G: Gaussian noise on a ball of any dimension, shuffled.
+//! Theorem G: Gaussian noise on a ball of any dimension, shuffled; also where a report is noise around zero
+//! with some probability.
 //!
 //! Values of norm at most 1, reports N(x, σ²I), M = N(0, σ²I), s = 1/σ (the *radius* of the ball in units of
 //! the noise). For every 0 < λ < 1 and every dimension
@@ -9,26 +10,24 @@
 //! κ = λ Φ(ln λ/s + s/2) − Φ(ln λ/s − s/2) = λ · δ_{s-GDP}(−ln λ)
 //! ```
 //!
+//! The blanket-mixed Gaussian (1 − b) N(x, σ²I) + bM has the blanket bM without moving anything. With λ for
+//! the part that depends on the value, its blanket is λ′M, λ′ = b + (1 − b)λ, κ is (1 − b) times the above,
+//! and X = ((1 − b)(e^{sz − s²/2} − a e^{−sz − s²/2}) + b(1 − a))/λ′ with probability λ′.
+//!
 //! Moving mass κ in each other user's law puts it above the blanket λM ([`super::moved`] has the cost, also
 //! for sampled rounds); user 1's worst values are then opposite ends of a diameter. Proof:
 //! `gaussian_ball.proof.md` beside this file. λ is free: there is a ladder of values, and the best one is
 //! taken for each ε.
-//!
-//! # Atoms
-//!
-//! (P, Q) = (e^{sz}, e^{−sz}) e^{−s²/2}/λ lies on a hyperbola. In a cell of z the arc lies in the triangle of
-//! its two ends and of the crossing of the tangents there. Its mass is moved to these three points, both
-//! means kept: larger in convex order, for all a at once ([`crate::cells::Ray::above_hyperbola`]).
 //!
 //! Standing: certified.
 
 use super::UpperProfile;
 use super::alone::Alone;
 use super::moved::{Law, Moved, Rung};
-use crate::atoms::{Atom, Atoms};
+use crate::atoms::Atoms;
 use crate::cells::Fineness;
 use crate::error::Error;
-use crate::gaussian::{gdp_delta, half_line, lost};
+use crate::gaussian::{Opposite, gdp_delta};
 use crate::local::Sigma;
 use crate::mechanism::Local;
 use crate::round::Round;
@@ -41,12 +40,17 @@ const MOST: f64 = 14.0;
 /// … in steps of this, so that ε at the best rung is within 1e-3 of ε at the best λ, relatively.
 const STEP: f64 = 1.0 / 16.0;
 
-/// Theorem G for one round; σ in units of the ball's diameter.
-pub(crate) fn theorem_g(sigma: Sigma, round: &Round) -> Option<Box<dyn UpperProfile>> {
-    Some(Box::new(Moved::new("theorem-g", round, rungs(sigma)?)))
+/// Theorem G for one round; σ in units of the ball's diameter, and b, the probability of noise around zero.
+pub(crate) fn theorem_g(
+    sigma: Sigma,
+    around_zero: f64,
+    round: &Round,
+) -> Option<Box<dyn UpperProfile>> {
+    let rungs = rungs(sigma, around_zero)?;
+    Some(Box::new(Moved::new("theorem-g", round, rungs)))
 }
 
-fn rungs(sigma: Sigma) -> Option<Vec<Rung<Blanket>>> {
+fn rungs(sigma: Sigma, around_zero: f64) -> Option<Vec<Rung<Blanket>>> {
     let s = 0.5 / sigma.value();
     let pair = Alone::new(Local::Gaussian(sigma))?;
     let rung = |index: u32| {
@@ -58,49 +62,58 @@ fn rungs(sigma: Sigma) -> Option<Vec<Rung<Blanket>>> {
             false => -ln(lambda),
         };
         Rung {
-            kappa: lambda * gdp_delta(s, cost),
+            kappa: (1.0 - around_zero) * lambda * gdp_delta(s, cost),
             own: 0.0,
             pair,
-            law: Blanket { s, lambda },
+            law: Blanket {
+                s,
+                lambda,
+                around_zero,
+            },
         }
     };
     Some((0..=((MOST - LEAST) / STEP) as u32).map(rung).collect())
 }
 
-/// λM, and s, the radius of the ball over σ.
+/// λ′M, by λ and b, and s, the radius of the ball over σ.
 #[derive(Clone, Copy, Debug)]
 struct Blanket {
     s: f64,
     lambda: f64,
+    around_zero: f64,
+}
+
+impl Blanket {
+    /// λ′.
+    fn share(&self) -> f64 {
+        self.around_zero + (1.0 - self.around_zero) * self.lambda
+    }
 }
 
 impl Law for Blanket {
     /// The law of X above, user 1 at either end of a diameter.
     fn atoms(&self) -> Result<Atoms, Error> {
-        let Self { s, lambda } = *self;
-        let scale = exp(-0.5 * s * s) / lambda;
-        let ray = half_line(s);
-        let mut atoms = Vec::new();
-        for node in ray.above_hyperbola(Fineness::Rough) {
-            let (up, down) = (exp(node.exponent), exp(-node.exponent));
-            let scale = scale * node.shrunk;
-            let difference = scale * (expm1(node.exponent) - expm1(-node.exponent));
-            let size = difference.abs().max(scale * (up + down) * node.exponent);
-            let weight = lambda * node.weight;
-            let atom = Atom::measured(weight, scale * up, scale * down, difference, size);
-            atoms.extend([atom, atom.mirrored()]);
-        }
-        atoms.push(Atom::of(1.0 - lambda, 0.0, 0.0, 0.0));
-        Ok(Atoms::of_limit(atoms, 2.0 * s * ray.to)?.leaving_out(lost(1.0 / s)))
+        let (share, around_value) = (self.share(), 1.0 - self.around_zero);
+        let law = Opposite {
+            radius: self.s,
+            share,
+            rest: around_value * (1.0 - self.lambda),
+            base: self.around_zero / share,
+            factor: around_value / share,
+        };
+        law.above(Fineness::Rough)
     }
 
     fn chi_square(&self) -> f64 {
-        2.0 * (expm1(self.s * self.s) - expm1(-self.s * self.s)) / self.lambda
+        let square = (1.0 - self.around_zero).powi(2);
+        2.0 * square * (expm1(self.s * self.s) - expm1(-self.s * self.s)) / self.share()
     }
 
     fn beyond(&self, threshold: f64) -> f64 {
-        // P is lognormal: the formula of Black and Scholes.
-        gdp_delta(self.s, ln((self.lambda * threshold).max(1.0)))
+        let around_value = 1.0 - self.around_zero;
+        let threshold = (self.share() * threshold - self.around_zero) / around_value;
+        // P is lognormal, moved and scaled: the formula of Black and Scholes.
+        around_value * gdp_delta(self.s, ln(threshold.max(1.0)))
     }
 }
 
@@ -142,7 +155,7 @@ mod tests {
         for (sigma, size) in [(1.0, 2), (2.0, 2), (4.0, 2), (2.0, 1)] {
             let mechanism = Mechanism::gaussian(sigma, Domain::Ball).unwrap();
             let round = Round::new(mechanism, 2).unwrap().sample(size).unwrap();
-            let rungs = rungs(Sigma::new(0.5 * sigma).unwrap()).unwrap();
+            let rungs = rungs(Sigma::new(0.5 * sigma).unwrap(), 0.0).unwrap();
             let bound = Moved::new("", &round, rungs.into_iter().map(&change).collect());
             for epsilon in [0.0, 0.3] {
                 let worst = [-1.0, 0.0, 1.0]

@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod bounds;
+pub(crate) mod normal;
 
 use std::collections::BTreeMap;
 use std::env::{self, VarError};
@@ -207,4 +208,24 @@ pub(crate) fn golden(name: &str) -> Vec<Vec<String>> {
         .skip(1)
         .map(|line| line.split(',').map(str::to_owned).collect())
         .collect()
+}
+
+/// The largest δ over every dataset: user 1 at any two inputs, the others anywhere.
+pub(crate) fn worst(channel: &Matrix, users: usize, part: Part, a: f64) -> f64 {
+    let mut most: f64 = 0.0;
+    for others in multisets(channel.len(), users - 1) {
+        let views: Vec<_> = (0..channel.len())
+            .map(|x| {
+                let mut inputs = others.clone();
+                inputs.push(x);
+                view(channel, &inputs, part)
+            })
+            .collect();
+        for p in &views {
+            for q in &views {
+                most = most.max(hockey_stick(p, q, a));
+            }
+        }
+    }
+    most
 }
