@@ -3,8 +3,8 @@
 
 use shuffledp_randomizers::{
     DiscreteGaussian, DiscreteLaplace, Duchi, Error, Gaussian, GaussianVector, HadamardResponse,
-    Hierarchy, Hybrid, KaryResponse, LaplaceVector, LocalHashing, Piecewise, Prefixes, PrivUnit,
-    R1, R2, RInf, Ramp, Randomizer, SubsetSelection, UnaryEncoding,
+    Hierarchy, Hybrid, KaryResponse, LaplaceVector, LocalHashing, MixedGaussian, Piecewise,
+    Prefixes, PrivUnit, R1, R2, RInf, Ramp, Randomizer, SubsetSelection, UnaryEncoding,
 };
 use std::fmt::Debug;
 use std::sync::LazyLock;
@@ -37,6 +37,7 @@ static READERS: LazyLock<Vec<Reader>> = LazyLock::new(|| {
         reader(Ramp::new(8, 1.0, 2.0, None)),
         reader(GaussianVector::new(4, 1.0, 4.0)),
         reader(LaplaceVector::new(4, 1.0, 2.0)),
+        reader(MixedGaussian::new(4, 1.0, 4.0, 0.5)),
     ]
 });
 

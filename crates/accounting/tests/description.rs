@@ -15,6 +15,7 @@ fn filled(name: &str) -> RandomizerSpec {
             Parameter::Epsilon0 => spec.epsilon0 = Some(1.25.into()),
             Parameter::Delta0 => spec.delta0 = Some(1e-9),
             Parameter::Sigma => spec.sigma = Some(2.0),
+            Parameter::Blanket => spec.blanket = Some(0.5),
             Parameter::Categories => spec.k = Some(5),
             Parameter::Dimension => spec.dimension = Some(8),
             Parameter::Ratio => spec.p = Some(3.0),

@@ -205,7 +205,7 @@ fn two_users_are_bracketed() {
             // One of the datasets above is that of the lower bound.
             assert!(truth < 1.1 * low, "{epsilon}: {low} {truth}");
         }
-        let divergence = Divergence::new(&Plan::new(round, 1).unwrap()).unwrap();
+        let divergence = Divergence::new(Plan::new(round, 1).unwrap()).unwrap();
         for (truth, order) in moments.into_iter().zip(orders) {
             let truth = truth.ln() / (order - 1.0);
             let answer = divergence.at(order).unwrap();

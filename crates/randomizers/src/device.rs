@@ -15,7 +15,7 @@ use crate::scalar::{
     self, discrete_gaussian, discrete_laplace, duchi, hybrid, piecewise, square_wave,
 };
 use crate::vector::one_bit::{r_1, r_2, r_inf};
-use crate::vector::{self, VectorEstimate, VectorSum, priv_unit, ramp};
+use crate::vector::{self, VectorEstimate, VectorSum, mixed_gaussian, priv_unit, ramp};
 use shuffledp_accounting::{Domain, Mechanism, RandomizerSpec, names};
 
 /// Makes a device from its description and, for vectors, the largest norm (the radius).
@@ -37,6 +37,7 @@ const DEVICES: &[(&str, Maker)] = &[
     ("hybrid", hybrid::device),
     ("square-wave", square_wave::device),
     ("gaussian", gaussian),
+    ("mixed-gaussian", mixed_gaussian::device),
     ("discrete-gaussian", discrete_gaussian::device),
     ("r-inf", r_inf::device),
     ("r-1", r_1::device),
@@ -156,6 +157,7 @@ mod tests {
         spec.epsilon0 = needs.contains(&"epsilon0").then_some(1.5.into());
         spec.delta0 = needs.contains(&"delta0").then_some(1e-9);
         spec.sigma = needs.contains(&"sigma").then_some(2.0);
+        spec.blanket = needs.contains(&"blanket").then_some(0.3);
         spec.k = needs.contains(&"k").then_some(7);
         // Without it the price is that of any dimension, and the device has one.
         spec.dimension = matches!(name, "priv-unit" | "ramp").then_some(8);

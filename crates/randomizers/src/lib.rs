@@ -61,6 +61,6 @@ pub use scalar::{
     SquareWave,
 };
 pub use vector::{
-    Ball, GaussianVector, LaplaceVector, NoiseShares, PrivUnit, R1, R2, RInf, Ramp, Shape,
-    VectorEstimate, VectorSum, Vectors,
+    Ball, GaussianVector, LaplaceVector, MixedGaussian, NoiseShares, PrivUnit, R1, R2, RInf, Ramp,
+    Shape, VectorEstimate, VectorSum, Vectors,
 };

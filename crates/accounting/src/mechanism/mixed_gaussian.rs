@@ -4,9 +4,9 @@
 //! R(x) = (1 − b) N(x, σ²I) + b N(0, σ²I),      |x| ≤ 1, any dimension
 //! ```
 //!
-//! It is due to Takagi and Liew 2026 (arXiv 2604.28032). Its blanket bM, M = N(0, σ²I), is part of its
-//! definition, so that no mass has to be moved as for plain Gaussian noise; where σ is large, moving some
-//! widens it. With s = 1/σ and z ~ N(0, 1):
+//! Source: *Shuffling-aware optimization for private vector mean estimation*, 2026 (arXiv 2604.28032). Its
+//! blanket bM, M = N(0, σ²I), is part of its definition, so that no mass has to be moved as for plain
+//! Gaussian noise; where σ is large, moving some widens it. With s = 1/σ and z ~ N(0, 1):
 //!
 //! | law | (P, Q) |
 //! |---|---|

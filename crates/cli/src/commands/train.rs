@@ -96,10 +96,13 @@ struct TrainFlags {
     /// Local epsilon of one report
     #[arg(long, value_name = "E0", help_heading = "Mechanism")]
     epsilon0: Option<Real>,
-    /// Standard deviation of the Gaussian noise in units of --clip, for gaussian and central, and of each
-    /// participant's share for secure-sum
+    /// Standard deviation of the Gaussian noise in units of --clip, for gaussian, mixed-gaussian and central,
+    /// and of each participant's share for secure-sum
     #[arg(long, value_name = "S", help_heading = "Mechanism")]
     sigma: Option<Real>,
+    /// Probability of a report that does not depend on the gradient, for mixed-gaussian
+    #[arg(long, value_name = "B", help_heading = "Mechanism")]
+    blanket: Option<Real>,
     /// Bound that gradients are clipped to, in the norm of the randomizer [default: 1; no clipping for none]
     #[arg(long, value_name = "C", help_heading = "Mechanism")]
     clip: Option<Real>,
@@ -410,6 +413,7 @@ impl TrainFlags {
             randomizer: self.randomizer.clone(),
             epsilon0: real(self.epsilon0),
             sigma: real(self.sigma),
+            blanket: real(self.blanket),
             clip: real(self.clip),
             sample: count(self.sample),
             check_in: real(self.check_in),

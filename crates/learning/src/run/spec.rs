@@ -49,6 +49,8 @@ pub struct RunSpec {
     pub epsilon0: Option<f64>,
     /// Gaussian noise σ in units of `clip`; of a secure sum, the noise of one share.
     pub sigma: Option<f64>,
+    /// The probability of a report that does not depend on the gradient, for `mixed-gaussian`.
+    pub blanket: Option<f64>,
     /// The norm C that gradients are clipped to. Default: 1; no clipping without protection.
     pub clip: Option<f64>,
     /// Users sampled each round. Default: all.
@@ -103,6 +105,7 @@ impl Default for RunSpec {
             randomizer: None,
             epsilon0: None,
             sigma: None,
+            blanket: None,
             clip: None,
             sample: None,
             check_in: None,
@@ -257,7 +260,7 @@ impl RunSpec {
         if self.data != Some(Source::Demo) {
             return self;
         }
-        if self.algorithm.has_devices() && self.needs_epsilon0() {
+        if self.algorithm.has_devices() && self.randomizer_needs(Parameter::Epsilon0) {
             self.epsilon0.get_or_insert(3.0);
         }
         match self.algorithm {
@@ -297,10 +300,10 @@ impl RunSpec {
         }
     }
 
-    /// Whether the noise of the randomizer is given by ε₀.
-    fn needs_epsilon0(&self) -> bool {
+    /// Whether the randomizer has this parameter.
+    fn randomizer_needs(&self, parameter: Parameter) -> bool {
         let spec = RandomizerSpec::new(self.randomizer_name());
-        spec.is_ok_and(|spec| spec.entry().needs().contains(&Parameter::Epsilon0))
+        spec.is_ok_and(|spec| spec.entry().needs().contains(&parameter))
     }
 
     /// The randomizer of gradients with so many coordinates.
@@ -308,6 +311,7 @@ impl RunSpec {
         let mut spec = RandomizerSpec::new(self.randomizer_name())?;
         spec.epsilon0 = self.epsilon0.map(Into::into);
         spec.sigma = self.sigma;
+        spec.blanket = self.blanket;
         spec.dimension = Some(dimension as u64);
         if spec.entry().takes().contains(&Parameter::Domain) {
             spec.domain = Some(Domain::Ball);
@@ -354,7 +358,8 @@ impl RunSpec {
             let size = size.to_string();
             return Err(Error::surplus("check_in", ("sample", &size)));
         }
-        let needs_epsilon0 = self.needs_epsilon0();
+        let needs_epsilon0 = self.randomizer_needs(Parameter::Epsilon0);
+        let of_blanket = has_devices && self.randomizer_needs(Parameter::Blanket);
         let (of_epsilon0, of_sigma) = match self.algorithm {
             Plain => (false, false),
             SecureSum | Central => (false, true),
@@ -376,6 +381,12 @@ impl RunSpec {
                 self.sigma.is_some(),
                 of_sigma,
                 "the noise in units of the clipping norm",
+            ),
+            (
+                "blanket",
+                self.blanket.is_some(),
+                of_blanket,
+                "the probability of a report that does not depend on the gradient",
             ),
         ] {
             if given && !wanted {

@@ -20,7 +20,9 @@ const CROWDS: [u64; 2] = [10_000, 1_000_000];
 const RATE: f64 = 0.1;
 /// From little to much that a report says on its own: ε₀, and σ where a randomizer has that instead.
 const LEVELS: [(f64, f64); 3] = [(1.0, 10.0), (2.0, 5.0), (4.0, 2.0)];
-/// The other parameters: categories, coordinates, and a local δ₀ that costs a million users nothing.
+/// The other parameters: half the reports about zero, categories, coordinates, and a local δ₀ that costs a
+/// million users nothing.
+const BLANKET: f64 = 0.5;
 const CATEGORIES: u64 = 16;
 const DIMENSION: u64 = 1290;
 const DELTA0: f64 = 1e-16;
@@ -78,6 +80,7 @@ fn at_level(entry: &Entry, domain: Option<Domain>, level: usize) -> Option<Rando
         match parameter {
             Parameter::Epsilon0 => spec.epsilon0 = Some(PerUser::One(epsilon0)),
             Parameter::Sigma => spec.sigma = Some(sigma),
+            Parameter::Blanket => spec.blanket = Some(BLANKET),
             Parameter::Delta0 => spec.delta0 = Some(DELTA0),
             Parameter::Categories => spec.k = Some(CATEGORIES),
             Parameter::Dimension => spec.dimension = Some(DIMENSION),
@@ -281,6 +284,7 @@ pub(super) fn gap_closed() -> Result<Shown, Error> {
             categories = CATEGORIES,
             dimension = grouped(DIMENSION),
             rate = plain(RATE),
+            blanket = plain(BLANKET),
             delta0 = plain(DELTA0),
             unknown = listed(&unknown),
             missing = listed(&missing),

@@ -8,6 +8,7 @@
 pub mod gaussian;
 pub mod laplace;
 pub mod leaning;
+pub mod mixed_gaussian;
 pub mod one_bit;
 pub mod priv_unit;
 pub mod ramp;
@@ -15,6 +16,7 @@ pub mod shares;
 
 pub use gaussian::GaussianVector;
 pub use laplace::LaplaceVector;
+pub use mixed_gaussian::MixedGaussian;
 pub use one_bit::{R1, R2, RInf};
 pub use priv_unit::PrivUnit;
 pub use ramp::Ramp;

@@ -2,8 +2,8 @@
 
 use crate::common::{draws_fit, golden, law, priced_alike, wire_is_strict};
 use shuffledp_randomizers::{
-    Ball, Error, GaussianVector, LaplaceVector, PrivUnit, R1, R2, RInf, Ramp, Random, Randomizer,
-    Simulated, VectorEstimate, VectorSum, Vectors,
+    Ball, Error, GaussianVector, LaplaceVector, MixedGaussian, PrivUnit, R1, R2, RInf, Ramp,
+    Random, Randomizer, Simulated, VectorEstimate, VectorSum, Vectors,
 };
 
 /// Means of fixed vectors: every coordinate within five standard errors, and the mean square within 1 % of
@@ -304,6 +304,75 @@ fn gaussian_vector() {
         &randomizer,
         &[&long[..], &inside[..]],
         "40ed0000f97affffb315ffffdb4dfeff6a780000 04fb010073580100b283ffffd6b5ffff58d9feff",
+    );
+}
+
+#[test]
+fn mixed_gaussian() {
+    let long: [f32; 5] = [0.6, 0.0, 0.0, -0.8, 0.0];
+    let inside: [f32; 5] = [0.1, -0.2, 0.3, 0.0, 0.4];
+    for (sigma, blanket) in [(0.3, 0.5), (2.0, 0.8)] {
+        let randomizer = MixedGaussian::new(5, 1.0, sigma, blanket).unwrap();
+        vectors_are_unbiased(&randomizer, &[&long, &inside, &[0.0; 5]], 300_000, 144);
+        let share = 1.0 - blanket;
+        let square = (5.0 * sigma * sigma + share * blanket) / (share * share);
+        assert!((randomizer.variance(&long) / square - 1.0).abs() < 1e-6);
+        assert!((randomizer.scale().powi(2) / square - 1.0).abs() < 1e-9);
+        assert!(randomizer.influence().is_infinite());
+        // Contributions have the same mean and, once settled, the same spread.
+        let (batches, mut random) = (40_000, Simulated::new(145, 0));
+        let (mut mean, mut spread) = ([0.0; 5], 0.0);
+        for _ in 0..batches {
+            let mut tally = randomizer.tally();
+            for value in [&long, &inside] {
+                randomizer
+                    .contribute(value, &mut random, &mut tally)
+                    .unwrap();
+            }
+            randomizer.settle(&mut random, &mut tally);
+            for (i, x) in randomizer.estimate(&tally).mean.into_iter().enumerate() {
+                mean[i] += x / f64::from(batches);
+                spread += (x - 0.5 * f64::from(long[i] + inside[i])).powi(2) / f64::from(batches);
+            }
+        }
+        let expected = (randomizer.variance(&long) + randomizer.variance(&inside)) / 4.0;
+        assert!(
+            (spread / expected - 1.0).abs() < 0.03,
+            "{spread} {expected}"
+        );
+        let error = (expected / f64::from(batches)).sqrt();
+        for (i, x) in mean.into_iter().enumerate() {
+            assert!((x - 0.5 * f64::from(long[i] + inside[i])).abs() < 5.0 * error);
+        }
+    }
+    // Two normal laws, mixed: one coordinate, with the place of the vector at the origin.
+    let (sigma, blanket) = (0.7, 0.4);
+    let randomizer = MixedGaussian::new(1, 3.0, sigma, blanket).unwrap();
+    let level = (1.5 / (sigma * 3.0 / 65536.0)) as i64;
+    let below = |z: f64| 0.5 * shuffledp_numerics::special::erfc(-z / 65536.0 / 2f64.sqrt());
+    coordinates_fit(&randomizer, &[1.5], &[level], 6554, |z| {
+        (1.0 - blanket) * below(z) + blanket * below(z + level as f64)
+    });
+    // Likelihoods are those of plain noise, mixed with that of zero.
+    let plain = GaussianVector::new(1, 3.0, sigma).unwrap();
+    let report = 40_000i32.to_le_bytes();
+    let likelihood = |value: f32| randomizer.likelihood(&[value][..], &report).unwrap();
+    let mixed = 0.6 * plain.likelihood(&[1.5][..], &report).unwrap() + 0.4;
+    assert!((likelihood(1.5) / mixed - 1.0).abs() < 1e-12);
+    assert!((likelihood(0.0) - 1.0).abs() < 1e-12);
+    // The coin never tells more often than it should.
+    assert!(MixedGaussian::new(1, 1.0, 1.0, 1.0).is_err());
+    let randomizer = MixedGaussian::new(5, 1.0, 2.0, 0.5).unwrap();
+    wire_is_strict(
+        &randomizer,
+        &[1.0, 0.1, 0.0, 0.0, 0.0][..],
+        &[&[], &[0; 40]],
+    );
+    wire_is_strict(&randomizer, &[f32::NAN, 0.0, 0.0, 0.0, 0.0][..], &[]);
+    golden(
+        &randomizer,
+        &[&long[..], &inside[..]],
+        "6a78000038ee01000c7201004c5dffffd6b5ffff 18c4ffff84c4ffff7582fffff66700001178feff",
     );
 }
 
