@@ -47,7 +47,7 @@ where
         {
             return Err(Error::OtherRound);
         }
-        let most = gradients.examples.len() as u64;
+        let most = gradients.examples.users() as u64;
         if blocks > most {
             let allowed = format!("[2, {most}], the number of examples");
             return Err(Error::parameter("blocks", blocks, allowed));
@@ -62,7 +62,7 @@ where
 
     /// The examples of a block; sizes differ by one at most.
     fn block(&self, block: u64) -> Vec<usize> {
-        let many = self.gradients.examples.len() as u128;
+        let many = self.gradients.examples.users() as u128;
         let start = |block: u64| (u128::from(block) * many / u128::from(self.blocks)) as usize;
         (start(block)..start(block + 1)).collect()
     }

@@ -37,7 +37,7 @@ impl<'a> CentralSgd<'a> {
         if gradients.norm != Norm::L2 {
             return Err(Error::parameter("norm", "of central training", "l2"));
         }
-        let most = gradients.examples.len() as u64;
+        let most = gradients.examples.users() as u64;
         if !(2..=most).contains(&batches) {
             let allowed = format!("[2, {most}], the number of examples");
             return Err(Error::parameter("batches", batches, allowed));
@@ -62,7 +62,7 @@ impl Algorithm for CentralSgd<'_> {
     }
 
     fn round(&self, server: &mut Optimizer, rate: f64, draws: Draws) -> Result<Gathered, Error> {
-        let many = self.gradients.examples.len();
+        let many = self.gradients.examples.users();
         let mut batches = vec![Vec::new(); self.batches as usize];
         let mut lots = draws.stream(0);
         for example in 0..many {

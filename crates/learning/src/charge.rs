@@ -2,13 +2,16 @@
 //!
 //! ```text
 //! shuffled   the analyzer sees a shuffled batch, or a sum                      the accountant's price
+//! lossy      the same, and reports are lost by coins that nobody sees          [`with_dropout`]
 //! local      the analyzer sees who sent each report, and one user may be
 //!            called every time: T rounds of the local guarantee                [`unshuffled`]
 //! nothing    training without protection
 //! ```
 
 use crate::error::Error;
-use shuffledp_accounting::{Accountant, Answer, Delta, Epsilon, Round, plain, unshuffled};
+use shuffledp_accounting::{
+    Accountant, Answer, Delta, Epsilon, Round, plain, unshuffled, with_dropout,
+};
 use shuffledp_numerics::search::try_bisect_integers_from_below;
 
 /// The smallest δ that the accountant answers for.
@@ -20,6 +23,9 @@ const SMALLEST_DELTA: f64 = 1e-300;
 pub enum Charge {
     /// A shuffled round, a secure sum, or one pass of central training.
     Shuffled(Round),
+    /// A shuffled round of which each report is lost with this probability, in (0, 1), whatever its user
+    /// holds. Nobody is credited with that.
+    Lossy(Round, f64),
     /// The same round without a shuffler.
     Local(Round),
     /// Nothing: nobody is protected.
@@ -30,8 +36,16 @@ impl Charge {
     /// The round that is recorded.
     pub fn round(&self) -> Option<&Round> {
         match self {
-            Self::Shuffled(round) | Self::Local(round) => Some(round),
+            Self::Shuffled(round) | Self::Lossy(round, _) | Self::Local(round) => Some(round),
             Self::Nothing => None,
+        }
+    }
+
+    /// The probability that a report is lost.
+    pub fn dropout(&self) -> f64 {
+        match self {
+            Self::Lossy(_, dropout) => *dropout,
+            Self::Shuffled(_) | Self::Local(_) | Self::Nothing => 0.0,
         }
     }
 
@@ -43,6 +57,9 @@ impl Charge {
     ) -> Result<Option<Answer<Epsilon>>, Error> {
         Ok(match self {
             Self::Shuffled(_) => Some(spent.epsilon(delta)?),
+            Self::Lossy(round, dropout) => {
+                Some(with_dropout(round, spent.rounds(), *dropout, delta)?)
+            }
             Self::Local(round) => Some(unshuffled(round.mechanism(), spent.rounds(), delta)?),
             Self::Nothing => None,
         })
@@ -51,7 +68,7 @@ impl Charge {
     /// Refuses a δ, or a kind of round, that has no price.
     pub(crate) fn check(&self, delta: Delta) -> Result<(), Error> {
         match self {
-            Self::Shuffled(_) | Self::Local(_)
+            Self::Shuffled(_) | Self::Lossy(..) | Self::Local(_)
                 if !(SMALLEST_DELTA..1.0).contains(&delta.value()) =>
             {
                 let value = plain(delta.value());
@@ -59,6 +76,10 @@ impl Charge {
             }
             Self::Local(round) => {
                 unshuffled(round.mechanism(), 1, delta)?;
+                Ok(())
+            }
+            Self::Lossy(round, dropout) => {
+                with_dropout(round, 1, *dropout, delta)?;
                 Ok(())
             }
             Self::Shuffled(_) | Self::Nothing => Ok(()),
@@ -74,7 +95,9 @@ impl Charge {
         delta: Delta,
     ) -> Result<bool, Error> {
         match self {
-            Self::Shuffled(round) => Ok(spent.would_exceed(round, more, budget, delta)?),
+            Self::Shuffled(round) | Self::Lossy(round, _) => {
+                Ok(spent.would_exceed(round, more, budget, delta)?)
+            }
             Self::Local(round) => {
                 let answer = unshuffled(round.mechanism(), spent.rounds() + more, delta)?;
                 Ok(answer.upper().get() > budget)

@@ -18,7 +18,7 @@ pub struct PlainSgd<'a> {
 impl<'a> PlainSgd<'a> {
     /// Batches of this size, of all examples.
     pub fn new(gradients: Gradients<'a>, batch: u64) -> Result<Self, Error> {
-        let many = gradients.examples.len() as u64;
+        let many = gradients.examples.users() as u64;
         if !(1..=many).contains(&batch) {
             return Err(Error::parameter("batch", batch, format!("[1, {many}]")));
         }
@@ -32,7 +32,7 @@ impl Algorithm for PlainSgd<'_> {
     }
 
     fn round(&self, server: &mut Optimizer, rate: f64, draws: Draws) -> Result<Gathered, Error> {
-        let many = self.gradients.examples.len();
+        let many = self.gradients.examples.users();
         let sample = Participation::Sample(self.batch);
         let mut attendance = Attendance::new(sample, many as u64, 0.0)?;
         let mut lots = draws.stream(0);

@@ -27,7 +27,7 @@ use crate::clip::Norm;
 use crate::error::Error;
 use crate::gradients::{CHUNK, Gradients};
 use crate::optimizer::Optimizer;
-use crate::shuffled_sgd::Way;
+use crate::shuffled_sgd::{Way, called};
 use shuffledp_accounting::{Domain, Mechanism, Participation, Round, plain};
 use shuffledp_protocol::Attendance;
 use shuffledp_protocol::secure_aggregation::{AggregationError, FEWEST, begin};
@@ -65,11 +65,13 @@ pub struct SecureSumSgd<'a> {
     quorum: f64,
     charge: Charge,
     round: Round,
+    /// The users in line, before anybody was called.
+    attendance: Attendance,
     way: Way,
 }
 
 impl<'a> SecureSumSgd<'a> {
-    /// One example a person; `take_part` gives a round of everybody its participation.
+    /// `take_part` gives a round of everybody its participation.
     pub fn new(
         gradients: Gradients<'a>,
         sharing: Sharing,
@@ -91,7 +93,7 @@ impl<'a> SecureSumSgd<'a> {
         if !(quorum > 0.5 && quorum <= 1.0) {
             return Err(Error::parameter("quorum", quorum, "(0.5, 1]"));
         }
-        let users = gradients.examples.len() as u64;
+        let users = gradients.examples.users() as u64;
         // Refuses a noise that is none, on whatever grid.
         Mechanism::secure_sum(sigma, Domain::Ball)?;
         let most = most_levels(users, sigma);
@@ -117,8 +119,7 @@ impl<'a> SecureSumSgd<'a> {
                 format!("[{FEWEST}, {users}]: of a sum of two each knows the other's share");
             return Err(Error::parameter("sample", size, allowed));
         }
-        // Refused now, not in the first round, where users cannot be called.
-        Attendance::new(round.participation(), users, 0.0)?;
+        let attendance = called(&round, gradients.examples, 0.0)?;
         Ok(Self {
             gradients,
             shares,
@@ -126,6 +127,7 @@ impl<'a> SecureSumSgd<'a> {
             quorum,
             charge: Charge::Shuffled(round.clone()),
             round,
+            attendance,
             way,
         })
     }
@@ -135,7 +137,7 @@ impl<'a> SecureSumSgd<'a> {
     /// devices.
     fn gather(&self, parameters: &[f32], draws: Draws) -> Result<(Option<Sum>, u64), Error> {
         let users = self.round.users();
-        let mut attendance = Attendance::new(self.round.participation(), users, 0.0)?;
+        let mut attendance = self.attendance.clone();
         let (mut lots, mut losses) = (draws.stream(0), draws.stream(2));
         let taking_part: Vec<usize> = (0..users as usize)
             .filter(|_| attendance.comes(&mut lots))

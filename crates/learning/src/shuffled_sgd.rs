@@ -5,13 +5,18 @@
 //! ```text
 //! CLDP-SGD (Girgis et al. 2021)   m of n take part; g_i = clip(∇L(θ; x_i), C); report R(g_i);
 //!                                 step along the mean of the decoded reports
-//! check-in SGD                    each user by a coin of their own, else the same
+//! check-in SGD                    each user by a coin of their own, else the same; the rate may be the user's
+//!                                 own, too ([`Examples::rates`](crate::Examples::rates))
 //! ```
+//!
+//! A user of several examples sends one report, of the mean of their gradients. Reports may be lost on the
+//! way ([`Charge::Lossy`]).
 //!
 //! A round is a round of [`shuffledp_protocol::run_round`], the loop that a collection and an audit run.
 
 use crate::algorithm::{Algorithm, Draws, Gathered};
 use crate::charge::Charge;
+use crate::data::Examples;
 use crate::error::Error;
 use crate::gradients::{CHUNK, Gradients, TOGETHER};
 use crate::optimizer::Optimizer;
@@ -45,6 +50,8 @@ pub struct ShuffledSgd<'a, R> {
     randomizer: &'a R,
     charge: Charge,
     round: Round,
+    /// The users in line, before anybody was called.
+    attendance: Attendance,
     way: Way,
 }
 
@@ -52,7 +59,7 @@ impl<'a, R> ShuffledSgd<'a, R>
 where
     R: Randomizer<Value = [f32], Tally = VectorSum, Estimate = VectorEstimate> + Sync,
 {
-    /// One example a person. The charge must be that of a round of this randomizer, of as many people.
+    /// The charge must be that of a round of this randomizer, of as many people as the examples are of.
     pub fn new(
         gradients: Gradients<'a>,
         randomizer: &'a R,
@@ -63,17 +70,17 @@ where
             return Err(Error::OtherRound);
         };
         if round.mechanism() != randomizer.mechanism()
-            || round.users() != gradients.examples.len() as u64
+            || round.users() != gradients.examples.users() as u64
         {
             return Err(Error::OtherRound);
         }
-        // Refused now, not in the first round, where users cannot be called.
-        Attendance::new(round.participation(), round.users(), 0.0)?;
+        let attendance = called(&round, gradients.examples, charge.dropout())?;
         Ok(Self {
             gradients,
             randomizer,
             charge,
             round,
+            attendance,
             way,
         })
     }
@@ -82,7 +89,7 @@ where
     /// generators: 0 for attendance, 1 for the shuffler, from 2 for devices.
     fn gather(&self, parameters: &[f32], draws: Draws) -> Result<(VectorSum, u64), Error> {
         let users = self.round.users();
-        let attendance = Attendance::new(self.round.participation(), users, 0.0)?;
+        let attendance = self.attendance.clone();
         let mut crowd = Crowd {
             sgd: self,
             parameters,
@@ -121,7 +128,7 @@ where
         mut attendance: Attendance,
     ) -> Result<(VectorSum, u64), Error> {
         let draws = crowd.draws;
-        let coming: Vec<usize> = (0..self.gradients.examples.len())
+        let coming: Vec<usize> = (0..self.gradients.examples.users())
             .filter(|_| crowd.comes(&mut attendance))
             .collect();
         let begin = |place| (self.randomizer.tally(), draws.stream(2 + place as u64));
@@ -155,6 +162,19 @@ where
         }
         Ok(())
     }
+}
+
+/// The users of a round in line: at the rates of their own where they have some.
+pub(crate) fn called(
+    round: &Round,
+    examples: &Examples,
+    dropout: f64,
+) -> Result<Attendance, Error> {
+    let (participation, users) = (round.participation(), round.users());
+    Ok(match examples.rates() {
+        Some(rates) => Attendance::with_rates(participation, rates, users, dropout)?,
+        None => Attendance::new(participation, users, dropout)?,
+    })
 }
 
 /// The devices of a round: each randomizes the gradient of its own example at the parameters it was sent.

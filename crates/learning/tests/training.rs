@@ -203,6 +203,117 @@ fn the_mean_is_that_of_clipped_gradients() {
     assert!(apart(&truth, &vec![0.0; truth.len()]) > 0.0);
 }
 
+/// A user of several examples has one clipped gradient, the mean of theirs, and sends one report.
+#[test]
+fn a_user_of_several_examples_counts_once() {
+    let data = data().with_train(|train| train.grouped(&[3; 200])).unwrap();
+    let model = Model::logistic(data.shape(), data.classes()).unwrap();
+    let parameters = model.initial(3);
+    let gradients = Gradients {
+        bound: 0.5,
+        ..gradients(&model, &data, Norm::L2)
+    };
+    let mut expected = vec![0.0f64; parameters.len()];
+    for user in 0..200 {
+        let mut mean = vec![0.0f64; parameters.len()];
+        for at in data.train().of_user(user) {
+            let (image, label) = data.train().get(at).unwrap();
+            let mut own = vec![0.0; parameters.len()];
+            let mut workspace = model.workspace();
+            model
+                .gradient(&parameters, image, label, &mut workspace, &mut own)
+                .unwrap();
+            mean.iter_mut()
+                .zip(own)
+                .for_each(|(sum, slope)| *sum += f64::from(slope) / 3.0);
+        }
+        let norm = mean.iter().map(|slope| slope * slope).sum::<f64>().sqrt();
+        // Every mean is longer than the bound, so that clipping examples one by one would be seen.
+        assert!(norm > 0.5, "{norm}");
+        expected
+            .iter_mut()
+            .zip(mean)
+            .for_each(|(sum, slope)| *sum += slope * 0.5 / norm);
+    }
+    let everybody: Vec<usize> = (0..200).collect();
+    let (sum, refused) = gradients.sum(&parameters, &everybody).unwrap();
+    assert_eq!(refused, 0);
+    assert!(apart(&sum, &expected) < 1e-5, "{}", apart(&sum, &expected));
+
+    let randomizer = R2::new(parameters.len(), 0.5, 8.0).unwrap();
+    let round = Round::new(randomizer.mechanism().clone(), 200).unwrap();
+    let charge = Charge::Shuffled(round);
+    let algorithm = ShuffledSgd::new(gradients, &randomizer, charge, Way::Shuffled).unwrap();
+    let (_, reports, _) = one_step(&algorithm, parameters, 3);
+    assert_eq!(reports, 200);
+    // A round of as many people as there are examples is another one.
+    let round = Round::new(randomizer.mechanism().clone(), 600).unwrap();
+    assert!(ShuffledSgd::new(gradients, &randomizer, Charge::Shuffled(round), Way::Fast).is_err());
+    // Held-out users take all of their examples along.
+    let held = data.validation(0.25).unwrap();
+    assert_eq!((held.train().users(), held.train().len()), (150, 450));
+    assert_eq!((held.test().users(), held.test().len()), (50, 150));
+}
+
+/// Reports are lost, nobody is credited with it, and the lower bound is that of fewer users.
+#[test]
+fn lost_reports_are_not_credited() {
+    let data = data();
+    let model = Model::logistic(data.shape(), data.classes()).unwrap();
+    let randomizer = R2::new(model.parameters(), 1.0, 2.0).unwrap();
+    let round = Round::new(randomizer.mechanism().clone(), 600).unwrap();
+    let begin = || Training::new(recipe(1), vec![0.0; model.parameters()], "blobs", 600).unwrap();
+    let delta = Delta::new(1e-5).unwrap();
+    let spent = |charge: Charge, way| {
+        let gradients = gradients(&model, &data, Norm::L2);
+        let algorithm = ShuffledSgd::new(gradients, &randomizer, charge, way).unwrap();
+        let mut training = begin();
+        let report = training.step(&algorithm, Key::simulated(4)).unwrap();
+        let answer = training
+            .epsilon(algorithm.charge(), delta)
+            .unwrap()
+            .unwrap();
+        (report.reports, answer)
+    };
+    let (all, whole) = spent(Charge::Shuffled(round.clone()), Way::Shuffled);
+    assert_eq!(all, 600);
+    for way in [Way::Shuffled, Way::Fast] {
+        let (some, lossy) = spent(Charge::Lossy(round.clone(), 0.3), way);
+        // Six standard deviations of a binomial count are 67.
+        assert!((353..=487).contains(&some), "{some}");
+        assert_eq!(lossy.upper(), whole.upper());
+        assert!(lossy.lower().value() < whole.lower().value());
+    }
+    for wrong in [1.0, -0.1, f64::NAN] {
+        let charge = Charge::Lossy(round.clone(), wrong);
+        let gradients = gradients(&model, &data, Norm::L2);
+        assert!(ShuffledSgd::new(gradients, &randomizer, charge, Way::Fast).is_err());
+    }
+}
+
+/// Users come at rates of their own, the price is that of the range, and rates outside it are refused.
+#[test]
+fn users_have_rates_of_their_own() {
+    let rates: Vec<f64> = (0..600)
+        .map(|user| if user < 300 { 0.1 } else { 0.5 })
+        .collect();
+    let data = data().with_train(|train| train.with_rates(rates)).unwrap();
+    let model = Model::logistic(data.shape(), data.classes()).unwrap();
+    let randomizer = R2::new(model.parameters(), 1.0, 2.0).unwrap();
+    let of = |lowest, highest| {
+        let round = Round::new(randomizer.mechanism().clone(), 600).unwrap();
+        let charge = Charge::Shuffled(round.check_in_between(lowest, highest).unwrap());
+        let gradients = gradients(&model, &data, Norm::L2);
+        ShuffledSgd::new(gradients, &randomizer, charge, Way::Fast)
+    };
+    let algorithm = of(0.1, 0.5).unwrap();
+    let (_, reports, _) = one_step(&algorithm, vec![0.0; model.parameters()], 5);
+    // 180 on average, with a standard deviation of 10.
+    assert!((120..=240).contains(&reports), "{reports}");
+    let refused = of(0.2, 0.5).unwrap_err().to_string();
+    assert_eq!(refused, "check-in rate 0.1 of user 0 is outside [0.2, 0.5]");
+}
+
 /// One batch of everything: training without protection steps along the mean gradient, central training along
 /// it and its noise.
 #[test]

@@ -3,14 +3,20 @@
 //!
 //! A sample is chosen in one pass over the users: of `left` users still in line, `wanted` are still to be
 //! chosen, so the next one is with probability wanted/left, exactly (Knuth's algorithm S). A check-in coin
-//! comes up heads with probability at most the rate.
+//! comes up heads with probability at most the rate. Where users have rates of their own, every coin's
+//! probability is within the range that the round was priced for.
 //!
 //! A report is lost after its user was chosen, by a coin that is independent of everybody's value. The
 //! reports that arrive are then computed from the reports that would have arrived, so the price of the round
 //! without dropouts holds. Where the network chooses whose report is lost, it does not.
 
-use shuffledp_accounting::Participation;
+use shuffledp_accounting::{Participation, Rate};
 use shuffledp_randomizers::{Coin, Random, below};
+use std::sync::Arc;
+
+/// A coin may be this much less likely than its rate, relatively: ten times the error of [`Coin::at_most`].
+/// Coins at the low end of a range are aimed this much above it.
+const COIN_ERROR: f64 = 1e-13;
 
 /// Why users cannot be called to a round.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -24,13 +30,38 @@ pub enum AttendanceError {
         /// The users.
         users: u64,
     },
-    /// A range of check-in rates: to run a round, one rate is needed.
-    #[error("check-in rates from {lowest} to {highest}: to run a round, one rate is needed")]
+    /// A range of check-in rates, and nobody's own.
+    #[error(
+        "check-in rates from {lowest} to {highest}: to run a round, one rate is needed, or a rate for each \
+         user"
+    )]
     Rates {
         /// The lowest rate.
         lowest: f64,
         /// The highest rate.
         highest: f64,
+    },
+    /// A user's own rate outside the range.
+    #[error("check-in rate {rate} of user {user} is outside [{lowest}, {highest}]")]
+    OwnRate {
+        /// Which user, from 0.
+        user: usize,
+        /// The user's rate.
+        rate: f64,
+        /// The lowest rate of the round.
+        lowest: f64,
+        /// The highest rate of the round.
+        highest: f64,
+    },
+    /// Own rates for a round that is no check-in, or for another number of users.
+    #[error("{rates} check-in rates for a round of {users} users by {participation}")]
+    NotForRates {
+        /// How many rates there are.
+        rates: usize,
+        /// The users of the round.
+        users: u64,
+        /// Who takes part.
+        participation: &'static str,
     },
     /// A dropout rate that is not a probability below 1.
     #[error("dropout rate {0} is outside [0, 1)")]
@@ -56,11 +87,19 @@ pub struct Attendance {
     drops: Option<Coin>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Choice {
     Everyone,
-    Sample { wanted: u64, left: u64 },
+    Sample {
+        wanted: u64,
+        left: u64,
+    },
     CheckIn(Coin),
+    /// A coin for each user, and whose turn it is.
+    OwnCoins {
+        coins: Arc<[Coin]>,
+        next: usize,
+    },
 }
 
 impl Attendance {
@@ -90,6 +129,66 @@ impl Attendance {
                 Choice::CheckIn(Coin::at_most(rate.highest(), 1.0 - rate.highest()))
             }
         };
+        Self::losing(choice, dropout)
+    }
+
+    /// Check-in where each user has a rate of their own, in the range of the round.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Participation, Rate};
+    /// use shuffledp_protocol::Attendance;
+    /// let participation = Participation::CheckIn(Rate::between(0.1, 0.5)?);
+    /// assert!(Attendance::with_rates(participation, &[0.1, 0.2, 0.5], 3, 0.0).is_ok());
+    /// let refused = Attendance::with_rates(participation, &[0.1, 0.6, 0.5], 3, 0.0);
+    /// assert_eq!(
+    ///     refused.unwrap_err().to_string(),
+    ///     "check-in rate 0.6 of user 1 is outside [0.1, 0.5]"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_rates(
+        participation: Participation,
+        rates: &[f64],
+        users: u64,
+        dropout: f64,
+    ) -> Result<Self, AttendanceError> {
+        let refuse = |participation| {
+            Err(AttendanceError::NotForRates {
+                rates: rates.len(),
+                users,
+                participation,
+            })
+        };
+        let range = match participation {
+            Participation::CheckIn(range) => range,
+            Participation::Everyone => return refuse("everybody"),
+            Participation::Sample(_) => return refuse("sampling"),
+        };
+        if rates.len() as u64 != users {
+            return refuse("check-in");
+        }
+        let (lowest, highest) = (range.lowest(), range.highest());
+        let outside = |(_, rate): &(usize, &f64)| !(lowest..=highest).contains(*rate);
+        if let Some((user, &rate)) = rates.iter().enumerate().find(outside) {
+            return Err(AttendanceError::OwnRate {
+                user,
+                rate,
+                lowest,
+                highest,
+            });
+        }
+        // A range that reaches 1 is 1 alone.
+        let choice = match highest < 1.0 {
+            true => Choice::OwnCoins {
+                coins: rates.iter().map(|&rate| own_coin(rate, range)).collect(),
+                next: 0,
+            },
+            false => Choice::Everyone,
+        };
+        Self::losing(choice, dropout)
+    }
+
+    fn losing(choice: Choice, dropout: f64) -> Result<Self, AttendanceError> {
         if !(0.0..1.0).contains(&dropout) {
             return Err(AttendanceError::Dropout(dropout));
         }
@@ -115,7 +214,20 @@ impl Attendance {
                 *wanted -= u64::from(chosen);
                 chosen
             }
+            Choice::OwnCoins { coins, next } => {
+                let coin = coins.get(*next);
+                *next += 1;
+                coin.is_some_and(|coin| coin.toss(random))
+            }
         };
         chosen && !self.drops.is_some_and(|coin| coin.toss(random))
     }
+}
+
+/// The coin of a user whose rate is in the range, so that its probability is in the range as well.
+fn own_coin(rate: f64, range: Rate) -> Coin {
+    // A range narrower than a coin's error has one rate.
+    let above_lowest = range.lowest() * (1.0 + 2.0 * COIN_ERROR);
+    let aimed = rate.max(above_lowest).min(range.highest());
+    Coin::at_most(aimed, 1.0 - aimed)
 }

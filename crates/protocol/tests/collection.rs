@@ -119,6 +119,44 @@ where
     f64::from(held) / f64::from(all)
 }
 
+/// Each user comes as often as their own rate says, and no coin leaves the range that was priced.
+#[test]
+fn users_come_at_rates_of_their_own() {
+    let participation = Participation::CheckIn(Rate::between(0.1, 0.6).unwrap());
+    let rates = [0.1, 0.35, 0.6];
+    let mut random = Simulated::new(7, 0);
+    let mut came = [0u32; 3];
+    for _ in 0..40_000 {
+        let mut attendance = Attendance::with_rates(participation, &rates, 3, 0.0).unwrap();
+        for came in &mut came {
+            *came += u32::from(attendance.comes(&mut random));
+        }
+        // Nobody is left in line.
+        assert!(!attendance.comes(&mut random));
+    }
+    for (came, rate) in came.into_iter().zip(rates) {
+        let error = (rate * (1.0 - rate) / 40_000.0f64).sqrt();
+        assert!(
+            (f64::from(came) / 40_000.0 - rate).abs() < 5.0 * error,
+            "{came} {rate}"
+        );
+    }
+    let refused = |participation, rates: &[f64], users| {
+        let refused = Attendance::with_rates(participation, rates, users, 0.0);
+        refused.unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(participation, &[0.2, 0.05, 0.3], 3),
+        "check-in rate 0.05 of user 1 is outside [0.1, 0.6]"
+    );
+    assert!(refused(participation, &[0.2, f64::NAN, 0.3], 3).contains("NaN of user 1"));
+    assert_eq!(
+        refused(participation, &[0.2], 3),
+        "1 check-in rates for a round of 3 users by check-in"
+    );
+    assert!(refused(Participation::Everyone, &[0.2], 1).ends_with("by everybody"));
+}
+
 #[test]
 fn shares_lie_in_their_intervals_as_often_as_they_say() {
     for participation in [

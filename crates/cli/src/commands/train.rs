@@ -6,7 +6,7 @@
 use crate::choice::choice;
 use crate::commands::epsilon::from_below;
 use crate::failure::Failure;
-use crate::number::{Count, Range, Real};
+use crate::number::{Count, OneOrRange, Range, Real};
 use crate::output::Format;
 use crate::plot::{Axis, Kind, Picture};
 use crate::tables::refused_examples;
@@ -109,9 +109,14 @@ struct TrainFlags {
     /// Users sampled each round, for cldp-sgd, secure-sum, local and none [default: all]
     #[arg(long, value_name = "M", help_heading = "Mechanism")]
     sample: Option<Count>,
-    /// Probability that a user takes part in a round, for check-in and secure-sum
+    /// Probability that a user takes part in a round, for check-in and secure-sum; LO..HI where users have
+    /// probabilities of their own in this range
     #[arg(long, value_name = "G", help_heading = "Mechanism")]
-    check_in: Option<Real>,
+    check_in: Option<OneOrRange>,
+    /// Training examples of each user, in a row in the data: one report a user, and privacy for all of a
+    /// user's examples together [default: 1]
+    #[arg(long, value_name = "K", help_heading = "Data")]
+    per_user: Option<Count>,
     /// Number of blocks, for blocks
     #[arg(long, value_name = "B", help_heading = "Mechanism")]
     blocks: Option<Count>,
@@ -121,7 +126,8 @@ struct TrainFlags {
     /// Steps of the grid from 0 to --clip, for secure-sum [default: as many as fit, at most 16384]
     #[arg(long, value_name = "K", help_heading = "Mechanism")]
     levels: Option<Count>,
-    /// Probability that a participant drops out after the masks are agreed, for secure-sum [default: 0]
+    /// Probability that the report of a participant is lost, for cldp-sgd, check-in and secure-sum (where the
+    /// masks are agreed by then) [default: 0]
     #[arg(long, value_name = "F", help_heading = "Mechanism")]
     dropout: Option<Real>,
     /// Fraction of the participants whose shares must arrive, for secure-sum: fewer are not unmasked, and the
@@ -416,7 +422,8 @@ impl TrainFlags {
             blanket: real(self.blanket),
             clip: real(self.clip),
             sample: count(self.sample),
-            check_in: real(self.check_in),
+            check_in: self.check_in.map(|OneOrRange(rate)| rate),
+            per_user: count(self.per_user),
             blocks: count(self.blocks),
             batches: count(self.batches),
             levels: count(self.levels),

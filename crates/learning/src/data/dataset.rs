@@ -3,12 +3,14 @@
 //! Images are rows of one matrix. Within a row the channels of a pixel lie together, pixels run left to right
 //! and lines top to bottom: the number of channel c at (y, x) is at (y·width + x)·channels + c.
 
+use super::owners::Owners;
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use shuffledp_accounting::Participation;
 use shuffledp_protocol::Attendance;
 use shuffledp_randomizers::Simulated;
+use std::ops::Range;
 
 /// The shape of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,13 +45,14 @@ impl Shape {
     }
 }
 
-/// Images and their labels.
+/// Images and their labels, each of a user of its own unless [`Examples::grouped`] says otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Examples {
     shape: Shape,
     classes: usize,
     images: Vec<f32>,
     labels: Vec<u8>,
+    owners: Owners,
 }
 
 impl Examples {
@@ -95,7 +98,44 @@ impl Examples {
             classes,
             images,
             labels,
+            owners: Owners::default(),
         })
+    }
+
+    /// The same examples, of users who have several: so many each, one user after the other.
+    ///
+    /// ```
+    /// use shuffledp_learning::{Examples, Shape};
+    /// let shape = Shape { channels: 1, height: 1, width: 1 };
+    /// let examples = Examples::new(shape, 2, vec![0.1, 0.2, 0.3], vec![0, 1, 1])?;
+    /// let examples = examples.grouped(&[1, 2])?;
+    /// assert_eq!((examples.users(), examples.of_user(1)), (2, 1..3));
+    /// # Ok::<(), shuffledp_learning::Error>(())
+    /// ```
+    pub fn grouped(self, sizes: &[usize]) -> Result<Self, Error> {
+        let owners = Owners::of_sizes(sizes, self.len())?;
+        Ok(Self { owners, ..self })
+    }
+
+    /// The same examples, each user with a probability of their own of taking part in a round, in (0, 1].
+    pub fn with_rates(self, rates: Vec<f64>) -> Result<Self, Error> {
+        let owners = self.owners.clone().with_rates(rates, self.len())?;
+        Ok(Self { owners, ..self })
+    }
+
+    /// How many users the examples are of.
+    pub fn users(&self) -> usize {
+        self.owners.users(self.len())
+    }
+
+    /// Where the examples of a user are; empty beyond the last user.
+    pub fn of_user(&self, user: usize) -> Range<usize> {
+        self.owners.examples_of(user, self.len())
+    }
+
+    /// Everybody's own probability of taking part, where users have one.
+    pub fn rates(&self) -> Option<&[f64]> {
+        self.owners.rates()
     }
 
     /// How many: one at least.
@@ -134,11 +174,24 @@ impl Examples {
     }
 }
 
-/// Examples as they are picked.
+/// Examples as they are picked, user by user.
 #[derive(Default)]
 struct Picked {
     images: Vec<f32>,
     labels: Vec<u8>,
+    sizes: Vec<usize>,
+    rates: Vec<f64>,
+}
+
+impl Picked {
+    fn examples(self, of: &Examples) -> Result<Examples, Error> {
+        let examples = Examples::new(of.shape, of.classes, self.images, self.labels)?;
+        let examples = examples.grouped(&self.sizes)?;
+        match of.rates() {
+            Some(_) => examples.with_rates(self.rates),
+            None => Ok(examples),
+        }
+    }
 }
 
 /// Examples to learn from, and examples to be judged by.
@@ -182,10 +235,10 @@ impl Dataset {
         &self.test
     }
 
-    /// The same training examples without a share of them, and that share to be judged by: for choosing how
-    /// to learn without a look at the test examples.
+    /// Everybody's training examples but those of a share of the users, and theirs to be judged by: for
+    /// choosing how to learn without a look at the test examples.
     ///
-    /// Which ones, a fixed seed says.
+    /// Which users, a fixed seed says.
     ///
     /// ```
     /// let data = shuffledp_learning::data::synthetic::blobs(7, 100, 20)?;
@@ -194,7 +247,7 @@ impl Dataset {
     /// # Ok::<(), shuffledp_learning::Error>(())
     /// ```
     pub fn validation(&self, share: f64) -> Result<Self, Error> {
-        let many = self.train.len() as u64;
+        let many = self.train.users() as u64;
         let held = (share * many as f64).round() as u64;
         if !(share > 0.0 && share < 1.0) || held == 0 || held == many {
             let allowed = "(0, 1), with an example on either side";
@@ -203,19 +256,30 @@ impl Dataset {
         let mut random = Simulated::new(1, 0);
         let mut attendance = Attendance::new(Participation::Sample(held), many, 0.0)?;
         let (mut kept, mut judged) = (Picked::default(), Picked::default());
-        for (image, label) in self.train.iter() {
+        for user in 0..self.train.users() {
             let side = match attendance.comes(&mut random) {
                 true => &mut judged,
                 false => &mut kept,
             };
-            side.images.extend_from_slice(image);
-            side.labels.push(label);
+            let own = self.train.of_user(user);
+            side.sizes.push(own.len());
+            if let Some(rates) = self.train.rates() {
+                side.rates.push(rates[user]);
+            }
+            for (image, label) in own.filter_map(|at| self.train.get(at)) {
+                side.images.extend_from_slice(image);
+                side.labels.push(label);
+            }
         }
-        let examples = |picked: Picked| {
-            let Self { train, .. } = self;
-            Examples::new(train.shape, train.classes, picked.images, picked.labels)
-        };
-        Self::new(examples(kept)?, examples(judged)?)
+        Self::new(kept.examples(&self.train)?, judged.examples(&self.train)?)
+    }
+
+    /// The same data, the training examples in other hands: `change` gets them and gives them back.
+    pub fn with_train(
+        self,
+        change: impl FnOnce(Examples) -> Result<Examples, Error>,
+    ) -> Result<Self, Error> {
+        Self::new(change(self.train)?, self.test)
     }
 
     /// The same labels with other numbers: `map` gets the shape and all images, row after row, and gives the
@@ -226,13 +290,16 @@ impl Dataset {
     ) -> Result<Self, Error> {
         let each = |examples: &Examples| {
             let (shape, images) = map(examples.shape, examples.images.clone())?;
-            Examples::new(shape, examples.classes, images, examples.labels.clone())
+            let mapped = Examples::new(shape, examples.classes, images, examples.labels.clone())?;
+            let owners = examples.owners.clone();
+            Ok::<_, Error>(Examples { owners, ..mapped })
         };
         Self::new(each(&self.train)?, each(&self.test)?)
     }
 
-    /// SHA-256 of shape, classes, labels and numbers, in hexadecimal: what a record of a run says about its
-    /// data. It does not depend on how the files were packed.
+    /// SHA-256 of shape, classes, labels and numbers, and of users who have several examples or a rate of
+    /// their own, in hexadecimal: what a record of a run says about its data. It does not depend on how the
+    /// files were packed.
     pub fn checksum(&self) -> String {
         let mut hash = Sha256::new();
         for examples in [&self.train, &self.test] {
@@ -245,6 +312,12 @@ impl Dataset {
                 hash.update((count as u64).to_le_bytes());
             }
             hash.update(&examples.labels);
+            for end in examples.owners.ends().unwrap_or_default() {
+                hash.update((*end as u64).to_le_bytes());
+            }
+            for rate in examples.rates().unwrap_or_default() {
+                hash.update(rate.to_le_bytes());
+            }
             let mut bytes = Vec::with_capacity(4 << 12);
             for numbers in examples.images.chunks(1 << 12) {
                 bytes.clear();

@@ -13,6 +13,7 @@
 pub mod cifar;
 mod dataset;
 pub mod idx;
+mod owners;
 pub mod synthetic;
 
 pub use dataset::{Dataset, Examples, Shape};

@@ -203,7 +203,7 @@ fn fresh(setup: &Setup, charge: &Charge, rounds: u64) -> Result<Training, Error>
     recipe.rounds = rounds;
     let users = match charge.round() {
         Some(round) => round.users(),
-        None => setup.data().train().len() as u64,
+        None => setup.data().train().users() as u64,
     };
     Training::new(recipe, setup.start().to_vec(), "train", users.max(2))
 }

@@ -9,7 +9,7 @@ use crate::blocks::BlocksSgd;
 use crate::central::CentralSgd;
 use crate::charge::Charge;
 use crate::clip::Norm;
-use crate::data::Dataset;
+use crate::data::{Dataset, Examples};
 use crate::error::Error;
 use crate::gradients::Gradients;
 use crate::models::Model;
@@ -19,8 +19,10 @@ use crate::secure_sum_sgd::{SecureSumSgd, Sharing};
 use crate::shuffled_sgd::{ShuffledSgd, Way};
 use crate::training::Recipe;
 use serde::{Deserialize, Serialize};
-use shuffledp_accounting::{Delta, Epsilon, Input, Mechanism, Relation, Round, grouped, plain};
-use shuffledp_randomizers::{Device, Randomizer as _, VectorDevice};
+use shuffledp_accounting::{
+    Delta, Epsilon, Input, Mechanism, PerUser, Rate, Relation, Round, grouped, plain,
+};
+use shuffledp_randomizers::{Device, Randomizer as _, Simulated, VectorDevice, below};
 
 /// Rounds where neither they nor a budget are given.
 const ROUNDS: u64 = 100;
@@ -38,6 +40,12 @@ const SUM_TRUST: &str = "Trusted: the server that adds the shares keeps to the p
     analyzer nothing but the sum, how many took part and how many shares arrived; participants add their \
     noise, and drop out no matter who they are.";
 
+/// The seed of simulated rates of taking part, which are public.
+const RATES_SEED: u64 = 2;
+/// What a reader of a run at simulated rates must know.
+const RATES: &str = "The users' own probabilities of taking part were drawn evenly from the range, by a \
+    fixed seed. The guarantee holds for all in that range.";
+
 /// Whose data a guarantee protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -45,6 +53,8 @@ const SUM_TRUST: &str = "Trusted: the server that adds the shares keeps to the p
 pub enum Unit {
     /// One user's example.
     User,
+    /// All examples of one user together.
+    UserWithAllExamples,
     /// The example of a user who sends a report in every round.
     UserOfEveryRound,
     /// All examples of one block together.
@@ -60,6 +70,7 @@ impl Unit {
     pub fn change(self, relation: Relation) -> String {
         match self {
             Self::Block => "a whole block is replaced".to_owned(),
+            Self::UserWithAllExamples => "all examples of one user are replaced".to_owned(),
             Self::UserOfEveryRound => {
                 "the value of a user who is called every round is replaced".to_owned()
             }
@@ -120,9 +131,9 @@ impl Setup {
             about: about_data,
             notes,
         } = prepared(&spec, data)?;
-        if data.train().len() < 2 {
+        if data.train().users() < 2 {
             return Err(Error::Examples {
-                why: "one example to learn from is nobody to hide among".into(),
+                why: "one user to learn from is nobody to hide among".into(),
             });
         }
         let model = architecture.network(data.shape(), data.classes())?;
@@ -252,7 +263,10 @@ impl Setup {
     pub fn unit(&self) -> Unit {
         match self.spec.algorithm {
             AlgorithmKind::CldpSgd | AlgorithmKind::CheckIn | AlgorithmKind::SecureSum => {
-                Unit::User
+                match self.has_several() {
+                    true => Unit::UserWithAllExamples,
+                    false => Unit::User,
+                }
             }
             AlgorithmKind::Local => Unit::UserOfEveryRound,
             AlgorithmKind::Blocks => Unit::Block,
@@ -312,7 +326,10 @@ impl Setup {
                 Box::new(ShuffledSgd::new(gradients, device, charge, way)?)
             }
             _ => {
-                let charge = Charge::Shuffled(round);
+                let charge = match self.spec.dropout {
+                    Some(dropout) if dropout != 0.0 => Charge::Lossy(round, dropout),
+                    _ => Charge::Shuffled(round),
+                };
                 Box::new(ShuffledSgd::new(gradients, device, charge, way)?)
             }
         })
@@ -336,8 +353,13 @@ impl Setup {
         })
     }
 
+    /// Whether some user has several examples.
+    fn has_several(&self) -> bool {
+        self.data.train().users() < self.data.train().len()
+    }
+
     fn users(&self) -> u64 {
-        self.data.train().len() as u64
+        self.data.train().users() as u64
     }
 
     /// The round that is charged.
@@ -353,7 +375,10 @@ impl Setup {
         let round = Round::new(mechanism, users)?;
         Ok(match (spec.sample, spec.check_in) {
             (Some(size), _) => round.sample(size)?,
-            (_, Some(rate)) => round.check_in(rate)?,
+            (_, Some(PerUser::One(rate))) => round.check_in(rate)?,
+            (_, Some(PerUser::Range([lowest, highest]))) => {
+                round.check_in_between(lowest, highest)?
+            }
             _ => round,
         })
     }
@@ -361,16 +386,30 @@ impl Setup {
     /// Algorithm, participation and randomizer in a sentence.
     fn sentence(&self) -> Result<String, Error> {
         let (spec, users) = (&self.spec, self.users());
-        let people = match (spec.sample, spec.check_in) {
+        let mut people = match (spec.sample, spec.check_in) {
             (Some(sample), _) => {
                 format!("{} of {} users a round", grouped(sample), grouped(users))
             }
-            (_, Some(rate)) => format!(
+            (_, Some(PerUser::One(rate))) => format!(
                 "{} users, each taking part in a round with probability {}",
                 grouped(users),
                 plain(rate),
             ),
+            (_, Some(range)) => format!(
+                "{} users, each taking part in a round with a probability of its own in {range}",
+                grouped(users),
+            ),
             _ => format!("all of {} users every round", grouped(users)),
+        };
+        if let Some(dropout) = spec.dropout
+            && dropout > 0.0
+            && spec.algorithm != AlgorithmKind::SecureSum
+        {
+            people += &format!(", each report lost with probability {}", plain(dropout));
+        }
+        let gradients = match self.has_several() {
+            true => "the mean gradient of a user's examples",
+            false => "gradients",
         };
         let bound = plain(self.bound);
         let norm = match self.norm {
@@ -386,7 +425,7 @@ impl Setup {
         // The catalog speaks of vectors of norm 1, and these have been clipped to the bound.
         let phrase = spec.randomizer(1)?.phrase();
         let title = phrase.split(" on ").next().unwrap_or_default();
-        let device = format!("gradients clipped to {norm} {bound}, {title}, {noise}");
+        let device = format!("{gradients} clipped to {norm} {bound}, {title}, {noise}");
         let way = match spec.fast {
             true => {
                 "; reports are added where they are drawn, not shuffled: the sum has the same law"
@@ -413,7 +452,7 @@ impl Setup {
                     false => "",
                 };
                 format!(
-                    "Secure sums: {people}{lost}, gradients clipped to l2 norm {bound}, a share of discrete \
+                    "Secure sums: {people}{lost}, {gradients} clipped to l2 norm {bound}, a share of discrete \
                      Gaussian noise from each participant, {noise}{way}.\n\
                      Only the sum and the numbers of participants and of shares are seen."
                 )
@@ -440,8 +479,8 @@ impl Setup {
                 )
             }
             AlgorithmKind::None => match self.bound < UNBOUNDED {
-                true => format!("No protection: {people}, gradients clipped to l2 norm {bound}."),
-                false => format!("No protection: {people}, gradients as they are."),
+                true => format!("No protection: {people}, {gradients} clipped to l2 norm {bound}."),
+                false => format!("No protection: {people}, {gradients} as they are."),
             },
         })
     }
@@ -486,11 +525,25 @@ fn prepared(spec: &RunSpec, data: Data) -> Result<Prepared, Error> {
         mut about,
         mut notes,
     } = data;
+    if let Some(examples) = spec.per_user {
+        data = data.with_train(|train| of_several(train, examples))?;
+        about += &format!(
+            ", {} users of {} examples each",
+            grouped(data.train().users() as u64),
+            grouped(examples)
+        );
+    }
     if let Some(share) = spec.validation {
         data = data.validation(share)?;
         let note = "Accuracy is on examples held out of the training set, which are not protected; \
                     the test set was not looked at.";
         notes.push(note.into());
+    }
+    if let Some(PerUser::Range([lowest, highest])) = spec.check_in
+        && data.train().rates().is_none()
+    {
+        data = data.with_train(|train| with_simulated_rates(train, lowest, highest))?;
+        notes.push(RATES.into());
     }
     let architecture = Architecture::new(spec, data.shape());
     about += match architecture.features {
@@ -509,6 +562,36 @@ fn prepared(spec: &RunSpec, data: Data) -> Result<Prepared, Error> {
         about: about + ".",
         notes,
     })
+}
+
+/// The same examples, so many in a row of each user; the last user may have fewer.
+fn of_several(examples: Examples, each: u64) -> Result<Examples, Error> {
+    let all = examples.len();
+    let several = usize::try_from(each)
+        .ok()
+        .filter(|each| (1..=all / 2).contains(each));
+    let Some(several) = several else {
+        let allowed = format!("[1, {}], half of the {all} training examples", all / 2);
+        return Err(Error::parameter("per_user", each, allowed));
+    };
+    let mut sizes = vec![several; all / several];
+    if all % several > 0 {
+        sizes.push(all % several);
+    }
+    examples.grouped(&sizes)
+}
+
+/// Rates drawn evenly from a range. Those that are out of order are refused with the round.
+fn with_simulated_rates(examples: Examples, lowest: f64, highest: f64) -> Result<Examples, Error> {
+    Rate::between(lowest, highest)?;
+    let mut random = Simulated::new(RATES_SEED, 0);
+    let steps = 1u64 << 32;
+    let rates = (0..examples.users()).map(|_| {
+        let share = below(steps, &mut random) as f64 / steps as f64;
+        (lowest + (highest - lowest) * share).clamp(lowest, highest)
+    });
+    let rates = rates.collect();
+    examples.with_rates(rates)
 }
 
 fn recipe(spec: &RunSpec, has_budget: bool) -> Recipe {

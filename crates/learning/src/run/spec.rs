@@ -9,7 +9,9 @@ use crate::error::Error;
 use crate::models::Activation;
 use crate::optimizer::Schedule;
 use serde::{Deserialize, Serialize};
-use shuffledp_accounting::{Domain, Entry, Input, Parameter, RandomizerSpec, catalog, grouped};
+use shuffledp_accounting::{
+    Domain, Entry, Input, Parameter, PerUser, RandomizerSpec, catalog, grouped,
+};
 use shuffledp_randomizers::Device;
 use std::path::{Path, PathBuf};
 
@@ -55,8 +57,10 @@ pub struct RunSpec {
     pub clip: Option<f64>,
     /// Users sampled each round. Default: all.
     pub sample: Option<u64>,
-    /// The probability that a user takes part in a round.
-    pub check_in: Option<f64>,
+    /// The probability that a user takes part in a round, or the range that everybody's own lies in.
+    pub check_in: Option<PerUser>,
+    /// Training examples of one user, one after the other in the data. Default: 1.
+    pub per_user: Option<u64>,
     /// The number of blocks.
     pub blocks: Option<u64>,
     /// Batches of an epoch of central training. Default: 100.
@@ -64,7 +68,7 @@ pub struct RunSpec {
     /// Steps of a secure sum's grid to `clip`. Default: as many as sums modulo 2³² have room for, at most
     /// 2¹⁴.
     pub levels: Option<u64>,
-    /// The probability that a participant of a secure sum drops out. Default: 0.
+    /// The probability that a participant drops out: its report is lost. Default: 0.
     pub dropout: Option<f64>,
     /// The fraction of a secure sum's participants whose shares must arrive. Default: 1 − 2·`dropout`.
     pub quorum: Option<f64>,
@@ -109,6 +113,7 @@ impl Default for RunSpec {
             clip: None,
             sample: None,
             check_in: None,
+            per_user: None,
             blocks: None,
             batches: None,
             levels: None,
@@ -268,12 +273,12 @@ impl RunSpec {
                 self.sample.get_or_insert(4000);
             }
             AlgorithmKind::CheckIn => {
-                self.check_in.get_or_insert(0.2);
+                self.check_in.get_or_insert(PerUser::One(0.2));
             }
             AlgorithmKind::SecureSum => {
                 self.sigma.get_or_insert(1.0);
                 if self.sample.is_none() {
-                    self.check_in.get_or_insert(0.2);
+                    self.check_in.get_or_insert(PerUser::One(0.2));
                 }
             }
             AlgorithmKind::Blocks => {
@@ -338,7 +343,12 @@ impl RunSpec {
                 of(&[CheckIn, SecureSum]),
             ),
             ("levels", self.levels.is_some(), of(&[SecureSum])),
-            ("dropout", self.dropout.is_some(), of(&[SecureSum])),
+            (
+                "dropout",
+                self.dropout.is_some(),
+                of(&[CldpSgd, CheckIn, SecureSum]),
+            ),
+            ("per_user", self.per_user.is_some(), !of(&[Blocks, Central])),
             ("quorum", self.quorum.is_some(), of(&[SecureSum])),
             ("blocks", self.blocks.is_some(), of(&[Blocks])),
             ("batches", self.batches.is_some(), of(&[Central])),
