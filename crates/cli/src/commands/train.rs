@@ -15,9 +15,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser};
 use serde_json::json;
 use shuffledp::learning::run::{
-    AlgorithmKind, ColumnRange, Data, Event, FeatureKind, Folder, Looks, MODEL_FILES, ModelKind,
-    OptimizerKind, Outcome, Planned, Point, Price, Reason, RunSpec, Setup, Source, TableSpec,
-    Trained, randomizers, run, to_csv,
+    AUTO, AlgorithmKind, ColumnRange, Data, Event, FeatureKind, Folder, Looks, MODEL_FILES,
+    ModelKind, OptimizerKind, Outcome, Planned, Point, Price, Reason, RunSpec, Setup, Source,
+    TableSpec, Trained, randomizers, run, to_csv,
 };
 use shuffledp::learning::{Activation, Schedule};
 use shuffledp::{Round, Side, grouped, plain, rounded};
@@ -85,7 +85,8 @@ struct TrainFlags {
         help_heading = "Mechanism"
     )]
     algorithm: AlgorithmKind,
-    /// Local randomizer of a gradient [default: r-2; laplace for blocks]
+    /// Local randomizer of a gradient, or auto for the best one within --target-epsilon and --reports [default:
+    /// r-2; laplace for blocks]
     #[arg(
         long,
         value_name = "NAME",
@@ -93,6 +94,13 @@ struct TrainFlags {
         help_heading = "Mechanism"
     )]
     randomizer: Option<String>,
+    /// How many reports may be computed in all, for --randomizer auto: more of them let each say less, which is
+    /// worth more
+    #[arg(long, value_name = "R", help_heading = "Mechanism")]
+    reports: Option<Count>,
+    /// Largest local epsilon of a report, for --randomizer auto [default: none]
+    #[arg(long, value_name = "E0", help_heading = "Mechanism")]
+    max_epsilon0: Option<Real>,
     /// Local epsilon of one report
     #[arg(long, value_name = "E0", help_heading = "Mechanism")]
     epsilon0: Option<Real>,
@@ -204,7 +212,8 @@ pub(crate) struct TrainArguments {
 /// The names of the randomizers of gradients, with their titles.
 fn randomizer_names() -> impl TypedValueParser<Value = String> {
     let values = randomizers().map(|entry| PossibleValue::new(entry.name()).help(entry.title()));
-    PossibleValuesParser::new(values)
+    let auto = PossibleValue::new(AUTO).help("The best of those with an epsilon0");
+    PossibleValuesParser::new(values.chain([auto]))
 }
 
 impl TrainArguments {
@@ -417,6 +426,8 @@ impl TrainFlags {
             activation: self.activation,
             algorithm: self.algorithm,
             randomizer: self.randomizer.clone(),
+            reports: count(self.reports),
+            max_epsilon0: real(self.max_epsilon0),
             epsilon0: real(self.epsilon0),
             sigma: real(self.sigma),
             blanket: real(self.blanket),

@@ -35,6 +35,7 @@
 mod choices;
 mod folder;
 mod log;
+mod selection;
 mod setup;
 mod spec;
 mod trained;
@@ -42,6 +43,7 @@ mod trained;
 pub use choices::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind};
 pub use folder::Folder;
 pub use log::{Point, Price, to_csv};
+pub use selection::{AUTO, Candidate, Selection};
 pub use setup::{Setup, Unit};
 pub use spec::{ColumnRange, Data, RunSpec, Source, TableSpec, randomizers};
 pub use trained::{Architecture, Card, Guarantee, MODEL_FILES, Names, Prediction, Trained};

@@ -2,6 +2,7 @@
 //! before the first round is refused here.
 
 use super::choices::{AlgorithmKind, Choice as _, FeatureKind, ModelKind, OptimizerKind};
+use super::selection::Selection;
 use super::spec::{Data, RunSpec};
 use super::trained::{Architecture, Names};
 use crate::algorithm::{Algorithm, Key};
@@ -107,6 +108,8 @@ pub struct Setup {
     bound: f64,
     about: Vec<String>,
     notes: Vec<String>,
+    /// How the randomizer was chosen, where it was.
+    selection: Option<Selection>,
 }
 
 impl Setup {
@@ -137,6 +140,18 @@ impl Setup {
             });
         }
         let model = architecture.network(data.shape(), data.classes())?;
+        let selection = match spec.is_chosen() {
+            false => None,
+            true => {
+                let users = data.train().users() as u64;
+                Some(Selection::new(&spec, model.parameters(), users)?)
+            }
+        };
+        let asked = (spec.target_epsilon.unwrap_or_default(), spec.delta);
+        let spec = match &selection {
+            Some(selection) => selection.applied(spec),
+            None => spec,
+        };
         let target = match spec.target_epsilon {
             None => None,
             Some(target) => Some(
@@ -185,6 +200,7 @@ impl Setup {
             bound,
             about: Vec::new(),
             notes,
+            selection,
         };
         if setup.spec.algorithm == AlgorithmKind::SecureSum {
             setup.notes.push(SUM_TRUST.into());
@@ -198,6 +214,10 @@ impl Setup {
             }
         }
         setup.about = vec![setup.sentence()?, about_data, setup.learner()];
+        if let Some(selection) = &setup.selection {
+            let sentence = selection.sentence(asked.0, asked.1);
+            setup.about.push(sentence);
+        }
         let algorithm = setup.algorithm()?;
         algorithm.charge().check(setup.delta)?;
         drop(algorithm);
@@ -252,6 +272,11 @@ impl Setup {
     /// Sentences that say what is run: the algorithm, the data, the model.
     pub fn about(&self) -> &[String] {
         &self.about
+    }
+
+    /// How the randomizer was chosen, where it was.
+    pub fn selection(&self) -> Option<&Selection> {
+        self.selection.as_ref()
     }
 
     /// What a reader must know beyond that.

@@ -3,6 +3,7 @@
 //! [`Setup::new`](super::Setup::new) checks it. A field that is `None` gets its default there.
 
 use super::choices::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind};
+use super::selection::{AUTO, REPORTS};
 use super::trained::Names;
 use crate::data::{Dataset, cifar, idx, synthetic};
 use crate::error::Error;
@@ -45,8 +46,13 @@ pub struct RunSpec {
     pub activation: Activation,
     /// How users are asked, and whom they trust.
     pub algorithm: AlgorithmKind,
-    /// The randomizer of gradients by its name in the catalog. Default: `r-2`; `laplace` for blocks.
+    /// The randomizer of gradients by its name in the catalog, or [`AUTO`] for the best one. Default: `r-2`;
+    /// `laplace` for blocks.
     pub randomizer: Option<String>,
+    /// How many reports may be computed in all, where the randomizer is chosen.
+    pub reports: Option<u64>,
+    /// The largest ε₀ that users agree to, where the randomizer is chosen.
+    pub max_epsilon0: Option<f64>,
     /// The local guarantee ε₀ of one report.
     pub epsilon0: Option<f64>,
     /// Gaussian noise σ in units of `clip`; of a secure sum, the noise of one share.
@@ -107,6 +113,8 @@ impl Default for RunSpec {
             activation: Activation::Tanh,
             algorithm: AlgorithmKind::default(),
             randomizer: None,
+            reports: None,
+            max_epsilon0: None,
             epsilon0: None,
             sigma: None,
             blanket: None,
@@ -269,6 +277,7 @@ impl RunSpec {
             self.epsilon0.get_or_insert(3.0);
         }
         match self.algorithm {
+            _ if self.is_chosen() => {}
             AlgorithmKind::CldpSgd | AlgorithmKind::Local | AlgorithmKind::None => {
                 self.sample.get_or_insert(4000);
             }
@@ -302,6 +311,50 @@ impl RunSpec {
             (Some(name), _) => name,
             (None, AlgorithmKind::Blocks) => "laplace",
             (None, _) => "r-2",
+        }
+    }
+
+    /// Whether the best randomizer is wanted.
+    pub(super) fn is_chosen(&self) -> bool {
+        self.randomizer.as_deref() == Some(AUTO)
+    }
+
+    /// Refuses what the choice of a randomizer decides, and the lack of what it needs.
+    fn check_choice(&self) -> Result<(), Error> {
+        if !self.is_chosen() {
+            let of = ("randomizer", self.randomizer_name());
+            return match (self.reports, self.max_epsilon0) {
+                (Some(_), _) => Err(Error::surplus("reports", of)),
+                (_, Some(_)) => Err(Error::surplus("max_epsilon0", of)),
+                _ => Ok(()),
+            };
+        }
+        let auto = ("randomizer", AUTO);
+        if self.algorithm != AlgorithmKind::CldpSgd {
+            return Err(Error::surplus("algorithm", auto));
+        }
+        for (parameter, given) in [
+            ("epsilon0", self.epsilon0.is_some()),
+            ("sigma", self.sigma.is_some()),
+            ("blanket", self.blanket.is_some()),
+            ("sample", self.sample.is_some()),
+        ] {
+            if given {
+                return Err(Error::surplus(parameter, auto));
+            }
+        }
+        if self.target_epsilon.is_none() {
+            return Err(Error::needed("target_epsilon", "the budget", auto));
+        }
+        if self.reports.is_none() {
+            return Err(Error::needed("reports", REPORTS, auto));
+        }
+        match self.max_epsilon0 {
+            Some(most) if !(most > 0.0) => {
+                let value = shuffledp_accounting::plain(most);
+                Err(Error::parameter("max_epsilon0", value, "(0, inf)"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -368,7 +421,8 @@ impl RunSpec {
             let size = size.to_string();
             return Err(Error::surplus("check_in", ("sample", &size)));
         }
-        let needs_epsilon0 = self.randomizer_needs(Parameter::Epsilon0);
+        self.check_choice()?;
+        let needs_epsilon0 = self.is_chosen() || self.randomizer_needs(Parameter::Epsilon0);
         let of_blanket = has_devices && self.randomizer_needs(Parameter::Blanket);
         let (of_epsilon0, of_sigma) = match self.algorithm {
             Plain => (false, false),
@@ -402,7 +456,7 @@ impl RunSpec {
             if given && !wanted {
                 return Err(Error::surplus(parameter, noise_of));
             }
-            if wanted && !given {
+            if wanted && !given && !self.is_chosen() {
                 return Err(Error::needed(parameter, meaning, noise_of));
             }
         }
