@@ -112,6 +112,22 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     ("train", "train --demo --rounds 1 --sample 40 --seed 1"),
     (
+        "search",
+        "train --demo --rounds 1 --sample 200 --validation 0.2 --search rate=0.1,0.3 --seed 1",
+    ),
+    (
+        "search",
+        "train --demo --rounds 1 --algorithm none --sample 200 --public --search clip=0.5,1 --seed 1",
+    ),
+    (
+        "train",
+        "train --demo --rounds 1 --algorithm check-in --check-in 0.01..0.02 --dropout 0.1 --per-user 2 --seed 1",
+    ),
+    (
+        "train",
+        "train --demo --randomizer auto --target-epsilon 1 --reports 20000 --rounds 2 --max-epsilon0 3 --seed 1",
+    ),
+    (
         "train",
         "train --demo --rounds 1 --sample 40 --algorithm none",
     ),

@@ -30,11 +30,8 @@ pub enum AttendanceError {
         /// The users.
         users: u64,
     },
-    /// A range of check-in rates, and nobody's own.
-    #[error(
-        "check-in rates from {lowest} to {highest}: to run a round, one rate is needed, or a rate for each \
-         user"
-    )]
+    /// A range of check-in rates, and nobody's own ([`Attendance::with_rates`]).
+    #[error("check-in rates from {lowest} to {highest}: to run a round, one rate is needed")]
     Rates {
         /// The lowest rate.
         lowest: f64,

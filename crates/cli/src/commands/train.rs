@@ -3,6 +3,8 @@
 //!
 //! Flags become a [`RunSpec`]; the library runs it; this module prints its events and its outcome.
 
+mod search;
+
 use crate::choice::choice;
 use crate::commands::epsilon::from_below;
 use crate::failure::Failure;
@@ -12,7 +14,7 @@ use crate::plot::{Axis, Kind, Picture};
 use crate::tables::refused_examples;
 use crate::values::listed;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, CommandFactory, Parser};
+use clap::{Args, Command, Parser};
 use serde_json::json;
 use shuffledp::learning::run::{
     AUTO, AlgorithmKind, ColumnRange, Data, Event, FeatureKind, Folder, Looks, MODEL_FILES,
@@ -198,6 +200,18 @@ struct TrainFlags {
 pub(crate) struct TrainArguments {
     #[command(flatten)]
     flags: TrainFlags,
+    /// Try several values, such as rate=0.03,0.1,0.3 or clip=0.5,1, every combination in a run of its own; makes
+    /// no model, and says what the search costs
+    #[arg(
+        long,
+        value_name = "LIST",
+        conflicts_with = "out",
+        help_heading = "Learning"
+    )]
+    search: Vec<String>,
+    /// The data of --search are public: nothing is charged for it
+    #[arg(long, requires = "search", help_heading = "Learning")]
+    public: bool,
     /// New folder for the run: record.json, rounds.csv, accuracy.svg, and a checkpoint for --resume
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
@@ -234,6 +248,10 @@ impl TrainArguments {
             }
             (None, None) => (self.flags.spec()?, None),
         };
+        if !self.search.is_empty() {
+            let report = search::report(&self.search, self.public, spec)?;
+            return Ok(report.rendered(self.format).0);
+        }
         let setup = set_up(spec)?;
         let place = folder.as_ref().map(|folder| folder.path().to_owned());
         let people = self.format == Format::Table;
@@ -309,6 +327,14 @@ impl TrainArguments {
     }
 }
 
+/// The examples that accuracy is about.
+fn judged(setup: &Setup) -> &'static str {
+    match setup.spec().validation {
+        Some(_) => "held-out",
+        None => "test",
+    }
+}
+
 /// A command line without `shuffledp train`.
 #[derive(Parser)]
 #[command(name = "train", no_binary_name = true)]
@@ -349,19 +375,28 @@ pub(crate) fn course(spec: RunSpec, step: &mut dyn FnMut(u64, u64)) -> Result<Co
 
 /// Whether a parameter of the library is a flag of this command.
 pub(crate) fn is_flag(name: &str) -> bool {
-    Line::command()
+    TrainArguments::augment_args(Command::new("train"))
         .get_arguments()
         .any(|argument| argument.get_long() == Some(name))
 }
 
 /// Checks a description and reads its data.
 fn set_up(spec: RunSpec) -> Result<Setup, Failure> {
-    let Some(Source::Table(table)) = &spec.data else {
-        return Ok(Setup::read(spec)?);
+    let spec = spec.resolved();
+    let data = source(&spec)?;
+    Ok(Setup::new(spec, data)?)
+}
+
+/// The data of a description, which is checked first: data take longer to read.
+fn source(spec: &RunSpec) -> Result<Data, Failure> {
+    let Some(source) = &spec.data else {
+        return Err(shuffledp::learning::Error::NoData.into());
     };
     spec.check()?;
-    let data = read(table)?;
-    Ok(Setup::new(spec, data)?)
+    match source {
+        Source::Table(table) => read(table),
+        other => Ok(other.read()?),
+    }
 }
 
 /// Reads a table, with notes on the parts that are not protected.
@@ -554,10 +589,7 @@ fn line(point: &Point) -> String {
 /// The outcome in sentences.
 fn summary(outcome: &Outcome, setup: &Setup) -> Vec<String> {
     let mut lines = Vec::new();
-    let judged = match setup.spec().validation {
-        Some(_) => "held-out",
-        None => "test",
-    };
+    let judged = judged(setup);
     if let Some(last) = outcome.points.last() {
         let accuracy = last
             .accuracy

@@ -35,6 +35,7 @@
 mod choices;
 mod folder;
 mod log;
+mod search;
 mod selection;
 mod setup;
 mod spec;
@@ -43,6 +44,7 @@ mod trained;
 pub use choices::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind};
 pub use folder::Folder;
 pub use log::{Point, Price, to_csv};
+pub use search::{Found, Search, Tried};
 pub use selection::{AUTO, Candidate, Selection};
 pub use setup::{Setup, Unit};
 pub use spec::{ColumnRange, Data, RunSpec, Source, TableSpec, randomizers};

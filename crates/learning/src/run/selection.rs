@@ -23,7 +23,8 @@ use shuffledp_accounting::{
     Delta, Domain, Epsilon, Input, Mechanism, Parameter, Plan, RandomizerSpec, Round, VectorNorm,
     account, grouped, plain, unshuffled,
 };
-use shuffledp_numerics::search::bisect_on_log_scale;
+use shuffledp_numerics::search::{bisect_on_log_scale, falling_crossing};
+use shuffledp_numerics::special::ln;
 use shuffledp_randomizers::{Device, Randomizer as _};
 
 /// The name that stands for the choice.
@@ -39,8 +40,10 @@ const MOST_MU: f64 = 6.5;
 const LEAST_EPSILON0: f64 = 1e-3;
 /// … and above it everything.
 const MOST_EPSILON0: f64 = 30.0;
-/// The search ends when ε₀ is known to this factor, which changes the efficiency by less than 1 %.
-const STEP: f64 = 1.002;
+/// The search begins here.
+const TYPICAL_EPSILON0: f64 = 3.0;
+/// The search ends when ε₀ is known this well, relatively, which changes the efficiency by less than 1 %.
+const TOLERANCE: f64 = 1e-3;
 /// Relative accuracy of ε in the search, on the safe side: a finer one takes longer than it gains.
 const ACCURACY: f64 = 3e-3;
 /// Relative accuracy of μ.
@@ -90,7 +93,7 @@ impl Selection {
         }
         let trusted = trusted(target, delta, users)?;
         let of = (sample as f64) * (rounds as f64) * dimension as f64;
-        let mut candidates = Vec::new();
+        let (mut candidates, mut guess) = (Vec::new(), TYPICAL_EPSILON0);
         for entry in randomizers() {
             let mut described = RandomizerSpec::new(entry.name())?;
             if entry.needs() != [Parameter::Epsilon0]
@@ -107,18 +110,22 @@ impl Selection {
                     rounds,
                 )?)
             };
-            let within = |epsilon0: f64| -> Result<bool, Error> {
+            // ln of the budget over what is spent: falls with ε₀, and what has no price is beyond any budget.
+            let left = |epsilon0: f64| -> Result<f64, Error> {
                 let account = account(&plan(epsilon0)?)?.with_accuracy(ACCURACY)?;
-                Ok(account.epsilon(delta)?.upper().get() <= target)
+                let spent = account.epsilon(delta)?.upper().value();
+                Ok(ln(target.value() / spent))
             };
-            if !within(LEAST_EPSILON0)? {
+            if left(LEAST_EPSILON0)? <= 0.0 {
                 continue;
             }
-            let found = bisect_on_log_scale(MOST_EPSILON0, LEAST_EPSILON0, STEP, |epsilon0| {
-                // What has no price is not within the budget.
-                within(epsilon0).unwrap_or(false)
+            let ends = (LEAST_EPSILON0, MOST_EPSILON0);
+            let found = falling_crossing(ends.0, ends.1, (guess, 0.1), TOLERANCE, |epsilon0| {
+                left(epsilon0).unwrap_or(f64::NEG_INFINITY)
             });
-            let epsilon0 = (found.holds * 1e4).floor() / 1e4;
+            guess = found.above;
+            // In four decimals, which a person can type.
+            let epsilon0 = ((found.above * 1e4).floor() / 1e4).max(LEAST_EPSILON0);
             let epsilon0 = match spec.max_epsilon0 {
                 Some(most) => epsilon0.min(most),
                 None => epsilon0,

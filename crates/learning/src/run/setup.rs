@@ -259,6 +259,11 @@ impl Setup {
         &self.recipe
     }
 
+    /// The norm that gradients are clipped to; none where they are not.
+    pub fn clip(&self) -> Option<f64> {
+        (self.bound < UNBOUNDED).then_some(self.bound)
+    }
+
     /// The central δ.
     pub fn delta(&self) -> Delta {
         self.delta

@@ -11,7 +11,7 @@ use crate::models::Activation;
 use crate::optimizer::Schedule;
 use serde::{Deserialize, Serialize};
 use shuffledp_accounting::{
-    Domain, Entry, Input, Parameter, PerUser, RandomizerSpec, catalog, grouped,
+    Domain, Entry, Input, Parameter, PerUser, RandomizerSpec, catalog, grouped, plain,
 };
 use shuffledp_randomizers::Device;
 use std::path::{Path, PathBuf};
@@ -351,8 +351,7 @@ impl RunSpec {
         }
         match self.max_epsilon0 {
             Some(most) if !(most > 0.0) => {
-                let value = shuffledp_accounting::plain(most);
-                Err(Error::parameter("max_epsilon0", value, "(0, inf)"))
+                Err(Error::parameter("max_epsilon0", plain(most), "(0, inf)"))
             }
             _ => Ok(()),
         }
@@ -416,6 +415,11 @@ impl RunSpec {
             if given && !allowed {
                 return Err(Error::surplus(parameter, algorithm));
             }
+        }
+        if let Some(dropout) = self.dropout
+            && !(0.0..1.0).contains(&dropout)
+        {
+            return Err(Error::parameter("dropout", plain(dropout), "[0, 1)"));
         }
         if let (Some(size), Some(_)) = (self.sample, self.check_in) {
             let size = size.to_string();
