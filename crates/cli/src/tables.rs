@@ -48,11 +48,30 @@ pub(crate) fn refused_examples(error: Error, spec: &TableSpec) -> Failure {
             .as_ref()
             .is_some_and(|list| list.contains(column))
     };
-    const ADVICE: &str = "every column but the label is a feature, so encode text as numbers first";
+    let is = |name: &Option<String>, column: &String| name.as_ref() == Some(column);
+    let is_feature =
+        |column: &String| column != label && !is(&spec.user, column) && !is(&spec.rates, column);
+    const ADVICE: &str = "every column without another use is a feature and a number, or one of a list of values \
+                          (--category)";
     match &error {
         Error::NoColumn { column, .. } if column == label => value("--label", column, &error),
         Error::NoColumn { column, .. } if is_chosen(column) => value("--columns", column, &error),
-        Error::NoColumn { column, .. } => value("--range", column, &error),
+        Error::NoColumn { column, .. } => {
+            let flag = match () {
+                () if is(&spec.user, column) => "--user",
+                () if is(&spec.rates, column) => "--rates",
+                () => "--range",
+            };
+            value(flag, column, &error)
+        }
+        Error::Categories { column, reason } => {
+            Failure::flag("--category", format!("--category {column}: {reason}"))
+        }
+        Error::StandIn {
+            column,
+            value,
+            reason,
+        } => Failure::flag("--missing", format!("--missing {column}={value}: {reason}")),
         Error::SameName { column, .. } if column == label => twice("--label", &error),
         Error::RangeOfLabel { column } => {
             let message = format!("--range {column}: that is the label, which is not a number");
@@ -94,12 +113,26 @@ pub(crate) fn refused_examples(error: Error, spec: &TableSpec) -> Failure {
             ColumnProblem::Text { .. } => Failure::flag("--data", format!("{error}: {ADVICE}")),
             _ => refused("--data", &error),
         },
-        Error::Cell { problem, .. } => {
+        Error::NoValue { column, .. } if is_feature(column) => {
+            let advice = "a value for empty cells can be declared (--missing)";
+            Failure::flag("--data", format!("--data: {error}: {advice}"))
+        }
+        Error::Cell {
+            problem, column, ..
+        } => {
             let words = match problem {
                 CellProblem::NotNumber { .. } => format!("{problem}: {ADVICE}"),
-                CellProblem::Outside { .. } => format!("{problem} (--range)"),
-                CellProblem::NotListed { value } => {
+                CellProblem::Outside { .. } if is_feature(column) => {
+                    format!("{problem} (--range)")
+                }
+                CellProblem::NotListed { value } if column == label => {
                     format!("{} is not one of the --classes", quoted(value))
+                }
+                CellProblem::NotListed { value } => {
+                    format!(
+                        "{} is not one of the values of its --category",
+                        quoted(value)
+                    )
                 }
                 CellProblem::TooMany { most } => {
                     let most = shuffledp::grouped(*most as u64);

@@ -50,7 +50,9 @@ impl<'a> Column<'a> {
             Source::Csv(head, file) => in_csv::read(self, head, file, |row, cell| {
                 each(row, self.utf8(row, cell)?)
             }),
-            Source::Parquet(file) => in_parquet::texts(self, file, each),
+            Source::Parquet(file) => in_parquet::texts(self, file, &mut |row, text| {
+                each(row, text.ok_or_else(|| self.missing(row))?)
+            }),
         }
     }
 
@@ -63,7 +65,9 @@ impl<'a> Column<'a> {
             Source::Csv(head, file) => in_csv::read(self, head, file, |row, cell| {
                 each(row, self.number(row, cell)?)
             }),
-            Source::Parquet(file) => in_parquet::numbers(self, file, each),
+            Source::Parquet(file) => in_parquet::numbers(self, file, &mut |row, number| {
+                each(row, number.ok_or_else(|| self.missing(row))?)
+            }),
         }
     }
 

@@ -141,6 +141,34 @@ pub enum Error {
         /// The label.
         column: String,
     },
+    /// A column with two uses.
+    #[error("column {} is both {one} and {other}", quoted(.column))]
+    UsedTwice {
+        /// The column.
+        column: String,
+        /// One of its uses.
+        one: &'static str,
+        /// The other one.
+        other: &'static str,
+    },
+    /// A column of categories that is not described as one.
+    #[error("categories of column {}: {reason}", quoted(.column))]
+    Categories {
+        /// The column.
+        column: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A value for empty cells that the column cannot have.
+    #[error("{} for empty cells of column {}: {reason}", quoted(.value), quoted(.column))]
+    StandIn {
+        /// The column.
+        column: String,
+        /// The value.
+        value: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A range for the label, which is not a number.
     #[error("a range of column {}: that is the label, which is not a number", quoted(.column))]
     RangeOfLabel {
@@ -280,9 +308,6 @@ pub enum CellProblem {
         /// The most that there may be.
         most: usize,
     },
-    /// A text without letters where a class is needed.
-    #[error("the label is empty")]
-    EmptyLabel,
     /// A value that the reader cannot use.
     #[error("{}: {reason}", quoted(.value))]
     Refused {

@@ -82,10 +82,14 @@ impl<'a> Records<'a> {
 
     /// A cell of this row; every row has as many as the header.
     pub(crate) fn cell(&self, column: Column, index: usize) -> Result<&[u8], Error> {
-        match self.record.get(index) {
-            Some(cell) if !cell.trim_ascii().is_empty() => Ok(cell),
-            _ => Err(column.missing(self.row)),
-        }
+        self.cell_with_value(index)
+            .ok_or_else(|| column.missing(self.row))
+    }
+
+    /// The same; none where the cell is empty.
+    pub(crate) fn cell_with_value(&self, index: usize) -> Option<&[u8]> {
+        let cell = self.record.get(index)?;
+        (!cell.trim_ascii().is_empty()).then_some(cell)
     }
 
     /// The line that the next row begins on.

@@ -259,16 +259,19 @@ fn named(reader: &SerializedFileReader<File>) -> Vec<String> {
     fields.iter().map(|field| field.name().to_owned()).collect()
 }
 
-/// Reads a column as text: `each(row, text)`, rows from 1.
+/// Reads a column as text: `each(row, text)`, rows from 1; none where there is no value.
 pub(crate) fn texts(
     column: Column,
     file: File,
-    each: &mut dyn FnMut(u64, &str) -> Result<(), Error>,
+    each: &mut dyn FnMut(u64, Option<&str>) -> Result<(), Error>,
 ) -> Result<u64, Error> {
     let mut text = String::new();
     read_parquet(column, file, false, |row, value| {
+        let Some(value) = value else {
+            return each(row, None);
+        };
         if let Value::Bytes(bytes) = value {
-            return each(row, column.utf8(row, bytes)?);
+            return each(row, Some(column.utf8(row, bytes)?));
         }
         value.write(&mut text);
         match value {
@@ -276,18 +279,21 @@ pub(crate) fn texts(
             Value::Real(value) => column.finite(row, value, &text)?,
             _ => 0.0,
         };
-        each(row, &text)
+        each(row, Some(&text))
     })
 }
 
-/// Reads a column as finite numbers: `each(row, number)`, rows from 1.
+/// Reads a column as finite numbers: `each(row, number)`, rows from 1; none where there is no value.
 pub(crate) fn numbers(
     column: Column,
     file: File,
-    each: &mut dyn FnMut(u64, f64) -> Result<(), Error>,
+    each: &mut dyn FnMut(u64, Option<f64>) -> Result<(), Error>,
 ) -> Result<u64, Error> {
     let mut text = String::new();
     read_parquet(column, file, true, |row, value| {
+        let Some(value) = value else {
+            return each(row, None);
+        };
         let number = match value {
             Value::Signed(value) => value as f64,
             Value::Unsigned(value) => value as f64,
@@ -303,7 +309,7 @@ pub(crate) fn numbers(
         if !number.is_finite() {
             value.write(&mut text);
         }
-        each(row, column.finite(row, number, &text)?)
+        each(row, Some(column.finite(row, number, &text)?))
     })
 }
 
@@ -325,7 +331,7 @@ fn read_parquet(
     column: Column,
     file: File,
     must_be_numbers: bool,
-    mut each: impl FnMut(u64, Value) -> Result<(), Error>,
+    mut each: impl FnMut(u64, Option<Value>) -> Result<(), Error>,
 ) -> Result<u64, Error> {
     let damaged = |error| damaged(column, &error);
     let reader = quietly(|| SerializedFileReader::new(file)).map_err(damaged)?;
@@ -365,28 +371,32 @@ fn read_parquet(
             levels: leaf.max_def_level() > 0,
         };
         let read = match get_column_reader(leaf.clone(), Box::new(pages)) {
-            ColumnReader::BoolColumnReader(reader) => {
-                chunk.read(reader, |row, &value| each(row, Value::Truth(value)))
-            }
-            ColumnReader::Int32ColumnReader(reader) => chunk.read(reader, |row, &value| {
-                each(row, whole(i64::from(value), u64::from(value as u32)))
+            ColumnReader::BoolColumnReader(reader) => chunk.read(reader, |row, value| {
+                each(row, value.copied().map(Value::Truth))
             }),
-            ColumnReader::Int64ColumnReader(reader) => {
-                chunk.read(reader, |row, &value| each(row, whole(value, value as u64)))
-            }
-            ColumnReader::FloatColumnReader(reader) => {
-                chunk.read(reader, |row, &value| each(row, Value::Single(value)))
-            }
-            ColumnReader::DoubleColumnReader(reader) => {
-                chunk.read(reader, |row, &value| each(row, Value::Real(value)))
-            }
+            ColumnReader::Int32ColumnReader(reader) => chunk.read(reader, |row, value| {
+                let value = value.map(|&value| whole(i64::from(value), u64::from(value as u32)));
+                each(row, value)
+            }),
+            ColumnReader::Int64ColumnReader(reader) => chunk.read(reader, |row, value| {
+                each(row, value.map(|&value| whole(value, value as u64)))
+            }),
+            ColumnReader::FloatColumnReader(reader) => chunk.read(reader, |row, value| {
+                each(row, value.copied().map(Value::Single))
+            }),
+            ColumnReader::DoubleColumnReader(reader) => chunk.read(reader, |row, value| {
+                each(row, value.copied().map(Value::Real))
+            }),
             ColumnReader::ByteArrayColumnReader(reader) => chunk.read(reader, |row, value| {
-                each(row, meaning(column, kind, row, value.data())?)
+                let value = value.map(|value| meaning(column, kind, row, value.data()));
+                each(row, value.transpose()?)
             }),
-            ColumnReader::FixedLenByteArrayColumnReader(reader) => chunk
-                .read(reader, |row, value| {
-                    each(row, meaning(column, kind, row, value.data())?)
-                }),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                chunk.read(reader, |row, value| {
+                    let value = value.map(|value| meaning(column, kind, row, value.data()));
+                    each(row, value.transpose()?)
+                })
+            }
             ColumnReader::Int96ColumnReader(_) => Ok(0),
         }?;
         if read != there {
@@ -426,11 +436,11 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// Reads it; gives the number of rows.
+    /// Reads it, `each(row, value)`, none where there is no value; gives the number of rows.
     fn read<T: DataType>(
         &self,
         mut reader: ColumnReaderImpl<T>,
-        mut each: impl FnMut(u64, &T::T) -> Result<(), Error>,
+        mut each: impl FnMut(u64, Option<&T::T>) -> Result<(), Error>,
     ) -> Result<u64, Error> {
         const AT_ONCE: usize = 1 << 13;
         let (mut levels, mut values) = (Vec::new(), Vec::new());
@@ -444,16 +454,16 @@ impl Chunk<'_> {
             if records == 0 {
                 return Ok(row - self.before);
             }
-            let missing = match there == records {
-                true => None,
-                false => levels.iter().position(|&level| level < self.present),
-            };
-            for value in values.iter().take(missing.unwrap_or(there)) {
+            let mut values = values.iter().take(there);
+            for place in 0..records {
                 row += 1;
+                // Without levels every value is there.
+                let is_there = levels.get(place).is_none_or(|&level| level >= self.present);
+                let value = match is_there {
+                    true => Some(values.next().ok_or_else(|| self.column.missing(row))?),
+                    false => None,
+                };
                 each(row, value)?;
-            }
-            if missing.is_some() {
-                return Err(self.column.missing(row + 1));
             }
         }
     }

@@ -96,6 +96,16 @@ impl Known {
         Ok(places)
     }
 
+    /// Where a value of a list is.
+    pub(crate) fn listed_place(&self, value: &str) -> Result<u32, CellProblem> {
+        self.places
+            .get(value)
+            .copied()
+            .ok_or_else(|| CellProblem::NotListed {
+                value: value.to_owned(),
+            })
+    }
+
     /// Where a value is; a new one is checked first.
     pub(crate) fn place(
         &mut self,

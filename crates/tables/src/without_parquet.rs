@@ -14,7 +14,7 @@ pub(crate) fn names(column: Column, _: File) -> Result<Vec<String>, Error> {
 pub(crate) fn texts(
     column: Column,
     _: File,
-    _: &mut dyn FnMut(u64, &str) -> Result<(), Error>,
+    _: &mut dyn FnMut(u64, Option<&str>) -> Result<(), Error>,
 ) -> Result<u64, Error> {
     Err(refusal(column))
 }
@@ -23,7 +23,7 @@ pub(crate) fn texts(
 pub(crate) fn numbers(
     column: Column,
     _: File,
-    _: &mut dyn FnMut(u64, f64) -> Result<(), Error>,
+    _: &mut dyn FnMut(u64, Option<f64>) -> Result<(), Error>,
 ) -> Result<u64, Error> {
     Err(refusal(column))
 }

@@ -6,7 +6,7 @@ use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use shuffledp::learning::run::{ColumnRange, TableSpec};
+use shuffledp::learning::run::{CategoryColumn, ColumnRange, StandIn, TableSpec};
 use shuffledp_tables::{Rows, Table};
 use std::path::Path;
 use std::sync::Arc;
@@ -78,6 +78,7 @@ impl Scratch {
             ranges: self.ranges.clone(),
             classes: self.classes.clone(),
             test_share: self.test_share,
+            ..TableSpec::new("", "")
         });
         let directory = format!("{}/", self.directory.path().display());
         table.map_err(|error| error.to_string().replace(&directory, ""))
@@ -492,5 +493,163 @@ fn rows_are_read_as_the_model_was_trained() {
     assert!(
         refused.contains("201 is outside its range 0..200"),
         "{refused}"
+    );
+}
+
+/// Users with several rows, a rate, a category and an empty cell.
+const VISITS: &str = "who,often,age,color,kind\n\
+    ann,0.2,10,red,a\n\
+    bob,0.3,,blue,b\n\
+    ann,0.2,20,,a\n\
+    cid,0.4,30,red,b\n\
+    bob,0.3,40,green,a\n\
+    dan,0.5,0,blue,a\n";
+
+/// The table as it is described; `change` makes it another one.
+fn visits(content: &str, change: impl Fn(&mut TableSpec)) -> Result<Table, String> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("visits.csv");
+    std::fs::write(&path, content).unwrap();
+    let stand_in = |column: &str, value: &str| StandIn {
+        column: column.to_owned(),
+        value: value.to_owned(),
+    };
+    let mut spec = TableSpec {
+        user: Some("who".to_owned()),
+        rates: Some("often".to_owned()),
+        categories: vec![CategoryColumn {
+            column: "color".to_owned(),
+            values: ["red", "green", "blue"].map(str::to_owned).to_vec(),
+        }],
+        missing: vec![stand_in("age", "20"), stand_in("color", "green")],
+        ranges: vec![ColumnRange {
+            column: Some("age".to_owned()),
+            low: 0.0,
+            high: 40.0,
+        }],
+        classes: Some(vec!["a".to_owned(), "b".to_owned()]),
+        test_share: 0.25,
+        ..TableSpec::new(&path, "kind")
+    };
+    change(&mut spec);
+    let folder = format!("{}/", directory.path().display());
+    Table::read(&spec).map_err(|error| error.to_string().replace(&folder, ""))
+}
+
+#[test]
+fn users_have_several_rows_and_rates() {
+    let table = visits(VISITS, |_| {}).unwrap();
+    let (train, test) = (table.data.train(), table.data.test());
+    // Four users, one of them with all of its rows to be judged by.
+    assert_eq!((train.users(), test.users()), (3, 1));
+    assert_eq!(train.len() + test.len(), 6);
+    let mut seen = Vec::new();
+    for examples in [train, test] {
+        for user in 0..examples.users() {
+            let rate = examples.rates().unwrap()[user];
+            for at in examples.of_user(user) {
+                let (numbers, label) = examples.get(at).unwrap();
+                seen.push((rate, numbers.to_vec(), label));
+            }
+        }
+    }
+    seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // The age scaled to [-1, 1], then a number for each color: red, green, blue. A user's rows are in the
+    // order of the file, empty cells are what was declared.
+    assert_eq!(
+        seen,
+        [
+            (0.2, vec![-0.5, 1.0, 0.0, 0.0], 0),
+            (0.2, vec![0.0, 0.0, 1.0, 0.0], 0),
+            (0.3, vec![0.0, 0.0, 0.0, 1.0], 1),
+            (0.3, vec![1.0, 0.0, 1.0, 0.0], 0),
+            (0.4, vec![0.5, 1.0, 0.0, 0.0], 1),
+            (0.5, vec![-1.0, 0.0, 0.0, 1.0], 0),
+        ]
+    );
+    assert_eq!(table.names.numbers(), 4);
+    assert_eq!(table.names.columns.len(), 1);
+}
+
+#[test]
+fn a_model_reads_rows_as_its_table_was_read() {
+    let names = visits(VISITS, |_| {}).unwrap().names;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("others.csv");
+    // Columns in another order, without label, user and rate.
+    std::fs::write(&path, "color,age\nblue,10\n,\n").unwrap();
+    let rows = Rows::read(&path, &names).unwrap();
+    assert_eq!(rows.numbers, [-0.5, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
+    assert_eq!(rows.labels, None);
+    std::fs::write(&path, "color,age\npink,10\n").unwrap();
+    let refused = Rows::read(&path, &names).unwrap_err().to_string();
+    assert!(refused.ends_with("column 'color': 'pink' is not one of the values listed"));
+}
+
+#[test]
+fn what_is_declared_wrongly_is_refused() {
+    let refused = |change: &dyn Fn(&mut TableSpec)| visits(VISITS, change).unwrap_err();
+    assert_eq!(
+        refused(&|spec| spec.missing.clear()),
+        "row 2 of visits.csv has no value in column 'age'"
+    );
+    assert_eq!(
+        refused(&|spec| spec.missing[0].value = "50".to_owned()),
+        "'50' for empty cells of column 'age': 50 is outside its range 0..40"
+    );
+    assert_eq!(
+        refused(&|spec| spec.missing[0].value = "old".to_owned()),
+        "'old' for empty cells of column 'age': it is not a number"
+    );
+    assert_eq!(
+        refused(&|spec| spec.missing[1].value = "pink".to_owned()),
+        "'pink' for empty cells of column 'color': 'pink' is not one of the values listed"
+    );
+    assert_eq!(
+        refused(&|spec| spec.missing[1].column = "who".to_owned()),
+        "'green' for empty cells of column 'who': the features are 'age', 'color'"
+    );
+    assert_eq!(
+        refused(&|spec| spec.categories[0].column = "kind".to_owned()),
+        "categories of column 'kind': the features are 'age', 'color'"
+    );
+    assert_eq!(
+        refused(&|spec| spec.categories[0].values.truncate(1)),
+        "categories of column 'color': 2 to 10,000 values are needed, such as a,b,c"
+    );
+    assert_eq!(
+        refused(&|spec| spec.categories[0].values.push("red".to_owned())),
+        "categories of column 'color': a value is listed twice"
+    );
+    assert_eq!(
+        refused(&|spec| spec.categories[0].values[2] = "black".to_owned()),
+        "row 2 of visits.csv, column 'color': 'blue' is not one of the values listed"
+    );
+    assert_eq!(
+        refused(&|spec| spec.user = Some("kind".to_owned())),
+        "column 'kind' is both the label and the user"
+    );
+    assert_eq!(
+        refused(&|spec| spec.columns = Some(vec!["often".to_owned(), "age".to_owned()])),
+        "column 'often' is both the rate and a feature"
+    );
+    assert_eq!(
+        refused(&|spec| spec.ranges[0].column = Some("color".to_owned())),
+        "categories of column 'color': they have no range"
+    );
+    let other = VISITS.replace("bob,0.3,40", "bob,0.6,40");
+    assert_eq!(
+        visits(&other, |_| {}).unwrap_err(),
+        "row 5 of visits.csv, column 'often': '0.6': another row of this user has 0.3"
+    );
+    let certain = VISITS.replace("dan,0.5", "dan,1.5");
+    assert_eq!(
+        visits(&certain, |_| {}).unwrap_err(),
+        "row 6 of visits.csv, column 'often': 1.5 is outside its range 0..1"
+    );
+    let nobody = VISITS.replace("\ndan,", "\n,");
+    assert_eq!(
+        visits(&nobody, |_| {}).unwrap_err(),
+        "row 6 of visits.csv has no value in column 'who'"
     );
 }

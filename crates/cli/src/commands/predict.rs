@@ -94,7 +94,7 @@ impl PredictArguments {
     }
 
     fn read(&self, card: &Card) -> Result<Asked, Failure> {
-        if !card.names.columns.is_empty() {
+        if card.names.is_table() {
             let rows = Rows::read(&self.data, &card.names).map_err(refused_rows)?;
             return Ok(Asked {
                 numbers: rows.numbers,

@@ -17,9 +17,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, Parser};
 use serde_json::json;
 use shuffledp::learning::run::{
-    AUTO, AlgorithmKind, ColumnRange, Data, Event, FeatureKind, Folder, Looks, MODEL_FILES,
-    ModelKind, OptimizerKind, Outcome, Planned, Point, Price, Reason, RunSpec, Setup, Source,
-    TableSpec, Trained, randomizers, run, to_csv,
+    AUTO, AlgorithmKind, CategoryColumn, ColumnRange, Data, Event, FeatureKind, Folder, Looks,
+    MODEL_FILES, ModelKind, OptimizerKind, Outcome, Planned, Point, Price, Reason, RunSpec, Setup,
+    Source, StandIn, TableSpec, Trained, randomizers, run, to_csv,
 };
 use shuffledp::learning::{Activation, Schedule};
 use shuffledp::{Round, Side, grouped, plain, rounded};
@@ -41,7 +41,22 @@ struct TrainFlags {
     /// The column of a table that is predicted
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     label: Option<String>,
-    /// The columns of a table that are features, all of them numbers [default: every column but the label]
+    /// The column of a table that says whose row it is: a user may have several rows, sends one report, and is
+    /// protected with all of them [default: every row is another user's]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    user: Option<String>,
+    /// The column of a table with each user's own probability of taking part, for --check-in LO..HI
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    rates: Option<String>,
+    /// A column of a table that holds one of a public list of values, as in color=red,green,blue: a number for
+    /// each value
+    #[arg(long, value_name = "NAME=LIST", help_heading = "Data")]
+    category: Vec<String>,
+    /// The value that stands in for empty cells of a column, as in age=50 [default: empty cells are refused]
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Data")]
+    missing: Vec<String>,
+    /// The columns of a table that are features: numbers, but for those of --category [default: every column
+    /// without another use]
     #[arg(long, value_name = "LIST", help_heading = "Data")]
     columns: Option<String>,
     /// Public range of the numbers of a table: lo..hi, or name=lo..hi for one column [default: 0..1]
@@ -403,8 +418,16 @@ fn source(spec: &RunSpec) -> Result<Data, Failure> {
 fn read(spec: &TableSpec) -> Result<Data, Failure> {
     let table = Table::read(spec).map_err(|error| refused_examples(error, spec))?;
     let mut data = Data::new(table.data, &spec.path.display().to_string());
-    let numbers = table.names.columns.len() as u64;
+    let numbers = table.names.numbers() as u64;
     data.about += &format!(", {} numbers each", grouped(numbers));
+    let (train, test) = (data.dataset.train(), data.dataset.test());
+    if spec.user.is_some() {
+        data.about += &format!(
+            ", of {} users and of {} others",
+            grouped(train.users() as u64),
+            grouped(test.users() as u64)
+        );
+    }
     if table.classes_occur {
         data.notes.push(format!(
             "The classes were taken from the file ({}): a real collection must know them beforehand \
@@ -430,6 +453,38 @@ fn ranges(texts: &[String]) -> Result<Vec<ColumnRange>, Failure> {
         let Range(low, high) =
             range.map_err(|error| Failure::value("--range", ends, &error.to_string()))?;
         Ok(ColumnRange { column, low, high })
+    });
+    parsed.collect()
+}
+
+/// Parses columns of categories: `name=a,b,c`.
+fn categories(texts: &[String]) -> Result<Vec<CategoryColumn>, Failure> {
+    let parsed = texts.iter().map(|text| {
+        let refused = || {
+            let allowed = "a column and its values, such as color=red,green,blue";
+            Failure::value("--category", text, allowed)
+        };
+        let (column, values) = text.split_once('=').ok_or_else(refused)?;
+        Ok(CategoryColumn {
+            column: column.trim().to_owned(),
+            values: listed(values),
+        })
+    });
+    parsed.collect()
+}
+
+/// Parses values for empty cells: `name=value`.
+fn stand_ins(texts: &[String]) -> Result<Vec<StandIn>, Failure> {
+    let parsed = texts.iter().map(|text| {
+        let refused = || {
+            let allowed = "a column and a value, such as age=50";
+            Failure::value("--missing", text, allowed)
+        };
+        let (column, value) = text.rsplit_once('=').ok_or_else(refused)?;
+        Ok(StandIn {
+            column: column.trim().to_owned(),
+            value: value.trim().to_owned(),
+        })
     });
     parsed.collect()
 }
@@ -493,6 +548,10 @@ impl TrainFlags {
     fn source(&self) -> Result<Option<Source>, Failure> {
         let table_flags = [
             ("--columns", self.columns.is_some()),
+            ("--user", self.user.is_some()),
+            ("--rates", self.rates.is_some()),
+            ("--category", !self.category.is_empty()),
+            ("--missing", !self.missing.is_empty()),
             ("--range", !self.range.is_empty()),
             ("--classes", self.classes.is_some()),
             ("--test-share", self.test_share.is_some()),
@@ -511,7 +570,11 @@ impl TrainFlags {
             (Some(path), Some(label), _) => Ok(Some(Source::Table(TableSpec {
                 path: path.clone(),
                 label: label.clone(),
+                user: self.user.clone(),
+                rates: self.rates.clone(),
                 columns: self.columns.as_deref().map(listed),
+                categories: categories(&self.category)?,
+                missing: stand_ins(&self.missing)?,
                 ranges: ranges(&self.range)?,
                 classes: self.classes.as_deref().map(listed),
                 test_share: self.test_share.map_or(0.2, |Real(share)| share),

@@ -47,7 +47,9 @@ pub use log::{Point, Price, to_csv};
 pub use search::{Found, Search, Tried};
 pub use selection::{AUTO, Candidate, Selection};
 pub use setup::{Setup, Unit};
-pub use spec::{ColumnRange, Data, RunSpec, Source, TableSpec, randomizers};
+pub use spec::{
+    CategoryColumn, ColumnRange, Data, RunSpec, Source, StandIn, TableSpec, randomizers,
+};
 pub use trained::{Architecture, Card, Guarantee, MODEL_FILES, Names, Prediction, Trained};
 
 use crate::charge::Charge;

@@ -163,9 +163,23 @@ pub struct TableSpec {
     pub path: PathBuf,
     /// The column to be learnt.
     pub label: String,
-    /// The columns to learn from, all of them numbers; every column but the label where none are given.
+    /// The column that says whose row it is: a user may have several. Every row is a user's own where there is
+    /// none.
+    #[serde(default)]
+    pub user: Option<String>,
+    /// The column with each user's own probability of taking part in a round.
+    #[serde(default)]
+    pub rates: Option<String>,
+    /// The columns to learn from; every column without another use where none are given. They are numbers,
+    /// but for those of `categories`.
     #[serde(default)]
     pub columns: Option<Vec<String>>,
+    /// The columns of categories, each with all values that there may be.
+    #[serde(default)]
+    pub categories: Vec<CategoryColumn>,
+    /// The columns whose cells may be empty, each with the value that stands in.
+    #[serde(default)]
+    pub missing: Vec<StandIn>,
     /// The public ranges of the numbers; 0 to 1 where none is given.
     #[serde(default)]
     pub ranges: Vec<ColumnRange>,
@@ -177,8 +191,47 @@ pub struct TableSpec {
     pub test_share: f64,
 }
 
+impl TableSpec {
+    /// A table of users with one row each, all columns but the label numbers in 0..1, a fifth of the rows kept
+    /// for testing.
+    pub fn new(path: impl Into<PathBuf>, label: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            label: label.into(),
+            user: None,
+            rates: None,
+            columns: None,
+            categories: Vec::new(),
+            missing: Vec::new(),
+            ranges: Vec::new(),
+            classes: None,
+            test_share: a_fifth(),
+        }
+    }
+}
+
 fn a_fifth() -> f64 {
     0.2
+}
+
+/// A column of categories: a number for each value, 1 for that of a row and 0 for the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CategoryColumn {
+    /// The column.
+    pub column: String,
+    /// All values that there may be, in the order of their numbers; known beforehand.
+    pub values: Vec<String>,
+}
+
+/// The value that stands in for an empty cell of a column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StandIn {
+    /// The column.
+    pub column: String,
+    /// A number of its range, or one of its values.
+    pub value: String,
 }
 
 /// The public range of a column of numbers.
@@ -415,6 +468,13 @@ impl RunSpec {
             if given && !allowed {
                 return Err(Error::surplus(parameter, algorithm));
             }
+        }
+        if let Some(Source::Table(table)) = &self.data
+            && let Some(rates) = &table.rates
+            && !matches!(self.check_in, Some(PerUser::Range(_)))
+        {
+            let meaning = "the range that everybody's own rate lies in";
+            return Err(Error::needed("check_in", meaning, ("rates", rates)));
         }
         if let Some(dropout) = self.dropout
             && !(0.0..1.0).contains(&dropout)

@@ -14,7 +14,7 @@
 use super::Outcome;
 use super::choices::{FeatureKind, ModelKind};
 use super::setup::Setup;
-use super::spec::{ColumnRange, RunSpec};
+use super::spec::{CategoryColumn, ColumnRange, RunSpec, StandIn};
 use crate::data::{Dataset, Shape};
 use crate::error::Error;
 use crate::models::{Activation, Model};
@@ -54,12 +54,30 @@ pub struct Names {
     pub label: Option<String>,
     /// The classes; a label is a place among them.
     pub classes: Vec<String>,
-    /// The features of a table, in order. A number x of the public range lo..hi becomes
+    /// The numbers of a table, in order. A number x of the public range lo..hi becomes
     /// 2 (x − lo)/(hi − lo) − 1. Empty for pictures.
     pub columns: Vec<ColumnRange>,
+    /// The columns of categories, after the numbers: for each value one number, 1 for that of a row and 0 for
+    /// the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<CategoryColumn>,
+    /// The values that stand in for empty cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<StandIn>,
 }
 
 impl Names {
+    /// Whether an example is a row of a table.
+    pub fn is_table(&self) -> bool {
+        !(self.columns.is_empty() && self.categories.is_empty())
+    }
+
+    /// How many numbers a row becomes.
+    pub fn numbers(&self) -> usize {
+        let values = self.categories.iter().map(|category| category.values.len());
+        self.columns.len() + values.sum::<usize>()
+    }
+
     /// Classes that are known by their numbers.
     pub(super) fn numbered(classes: usize) -> Self {
         Self {
@@ -269,8 +287,8 @@ impl Trained {
             .of(architecture.input, empty)
             .map_err(wrong)?;
         let model = architecture.network(row, classes).map_err(wrong)?;
-        let columns = card.names.columns.len();
-        if columns > 0 && columns != architecture.input.numbers() {
+        let columns = card.names.numbers();
+        if card.names.is_table() && columns != architecture.input.numbers() {
             let numbers = architecture.input.numbers();
             let why = format!("{columns} columns for an input of {numbers} numbers");
             return Err(refused(MODEL_FILES[1], why));
