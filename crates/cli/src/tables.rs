@@ -51,8 +51,8 @@ pub(crate) fn refused_examples(error: Error, spec: &TableSpec) -> Failure {
     let is = |name: &Option<String>, column: &String| name.as_ref() == Some(column);
     let is_feature =
         |column: &String| column != label && !is(&spec.user, column) && !is(&spec.rates, column);
-    const ADVICE: &str = "every column without another use is a feature and a number, or one of a list of values \
-                          (--category)";
+    const ADVICE: &str = "every column without another use is a feature and a number, or one of a list of \
+                          values (--category)";
     match &error {
         Error::NoColumn { column, .. } if column == label => value("--label", column, &error),
         Error::NoColumn { column, .. } if is_chosen(column) => value("--columns", column, &error),

@@ -121,11 +121,11 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     (
         "train",
-        "train --demo --rounds 1 --algorithm check-in --check-in 0.01..0.02 --dropout 0.1 --per-user 2 --seed 1",
+        "train --demo --rounds 1 --algorithm check-in --check-in 0.01..0.02 --dropout 0.1 --per-user 2",
     ),
     (
         "train",
-        "train --demo --randomizer auto --target-epsilon 1 --reports 20000 --rounds 2 --max-epsilon0 3 --seed 1",
+        "train --demo --randomizer auto --target-epsilon 1 --reports 20000 --rounds 2 --max-epsilon0 3",
     ),
     (
         "train",

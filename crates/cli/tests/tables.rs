@@ -165,7 +165,7 @@ fn tables_to_learn_from() {
     assert_eq!(
         of_y("x,y\n0.5,a\nred,b\n"),
         "row 2 of data.csv, column 'x': 'red' is not a number: \
-         every column but the label is a feature, so encode text as numbers first"
+         every column without another use is a feature and a number, or one of a list of values (--category)"
     );
     assert_eq!(
         of_y("x,y,x\n0,a,0\n"),

@@ -5,7 +5,8 @@
 //! ```text
 //! CLDP-SGD (Girgis et al. 2021)   m of n take part; g_i = clip(∇L(θ; x_i), C); report R(g_i);
 //!                                 step along the mean of the decoded reports
-//! check-in SGD                    each user by a coin of their own, else the same; the rate may be the user's
+//! check-in SGD                    each user by a coin of their own, else the same; the rate may be the
+//! user's
 //!                                 own, too ([`Examples::rates`](crate::Examples::rates))
 //! ```
 //!

@@ -45,7 +45,7 @@ fn the_choice_is_within_the_budget_and_priced_by_the_accountant() {
         .unwrap()
         .sample(10_000)
         .unwrap();
-    let answer = account(&Plan::new(round, 100).unwrap()).unwrap();
+    let answer = account(Plan::new(round, 100).unwrap()).unwrap();
     assert_eq!(
         answer.epsilon(1e-5f64).unwrap().upper().value(),
         best.epsilon

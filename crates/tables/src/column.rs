@@ -25,6 +25,11 @@ pub(crate) enum Source {
     Parquet(File),
 }
 
+/// Takes the row, from 1, and its cell as text; none where the cell has no value.
+pub(crate) type EachText<'a> = &'a mut dyn FnMut(u64, Option<&str>) -> Result<(), Error>;
+/// The same of numbers.
+pub(crate) type EachNumber<'a> = &'a mut dyn FnMut(u64, Option<f64>) -> Result<(), Error>;
+
 /// What a Parquet file begins with.
 const MAGIC: &[u8] = b"PAR1";
 

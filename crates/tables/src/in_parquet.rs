@@ -1,6 +1,6 @@
 //! One column of a Parquet file, and the names of all. The only place that knows the Parquet library.
 
-use crate::column::Column;
+use crate::column::{Column, EachNumber, EachText};
 use crate::error::{CellProblem, ColumnProblem, Error};
 use parquet::basic::{ConvertedType, Encoding, LogicalType, Type};
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -260,11 +260,7 @@ fn named(reader: &SerializedFileReader<File>) -> Vec<String> {
 }
 
 /// Reads a column as text: `each(row, text)`, rows from 1; none where there is no value.
-pub(crate) fn texts(
-    column: Column,
-    file: File,
-    each: &mut dyn FnMut(u64, Option<&str>) -> Result<(), Error>,
-) -> Result<u64, Error> {
+pub(crate) fn texts(column: Column, file: File, each: EachText) -> Result<u64, Error> {
     let mut text = String::new();
     read_parquet(column, file, false, |row, value| {
         let Some(value) = value else {
@@ -284,11 +280,7 @@ pub(crate) fn texts(
 }
 
 /// Reads a column as finite numbers: `each(row, number)`, rows from 1; none where there is no value.
-pub(crate) fn numbers(
-    column: Column,
-    file: File,
-    each: &mut dyn FnMut(u64, Option<f64>) -> Result<(), Error>,
-) -> Result<u64, Error> {
+pub(crate) fn numbers(column: Column, file: File, each: EachNumber) -> Result<u64, Error> {
     let mut text = String::new();
     read_parquet(column, file, true, |row, value| {
         let Some(value) = value else {

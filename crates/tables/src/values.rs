@@ -97,6 +97,7 @@ impl Known {
     }
 
     /// Where a value of a list is.
+    #[cfg(feature = "learning")]
     pub(crate) fn listed_place(&self, value: &str) -> Result<u32, CellProblem> {
         self.places
             .get(value)

@@ -1,6 +1,6 @@
 //! In place of `in_parquet` where the feature `parquet` is off: a Parquet file is refused.
 
-use crate::column::Column;
+use crate::column::{Column, EachNumber, EachText};
 use crate::error::Error;
 use std::fs::File;
 
@@ -11,20 +11,12 @@ pub(crate) fn names(column: Column, _: File) -> Result<Vec<String>, Error> {
 }
 
 /// A column as text, with the feature.
-pub(crate) fn texts(
-    column: Column,
-    _: File,
-    _: &mut dyn FnMut(u64, Option<&str>) -> Result<(), Error>,
-) -> Result<u64, Error> {
+pub(crate) fn texts(column: Column, _: File, _: EachText) -> Result<u64, Error> {
     Err(refusal(column))
 }
 
 /// A column as numbers, with the feature.
-pub(crate) fn numbers(
-    column: Column,
-    _: File,
-    _: &mut dyn FnMut(u64, Option<f64>) -> Result<(), Error>,
-) -> Result<u64, Error> {
+pub(crate) fn numbers(column: Column, _: File, _: EachNumber) -> Result<u64, Error> {
     Err(refusal(column))
 }
 

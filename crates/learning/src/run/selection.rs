@@ -1,8 +1,8 @@
 //! The best randomizer of gradients for a budget, a number of reports and a limit on ε₀.
 //!
-//! T rounds of m of n users with d coordinates. For every randomizer of vectors that is described by ε₀ alone,
-//! ε₀ is the largest that keeps all rounds within (ε, δ), certified, and within the limit. Its reports are
-//! then worth
+//! T rounds of m of n users with d coordinates. For every randomizer of vectors that is described by ε₀
+//! alone, ε₀ is the largest that keeps all rounds within (ε, δ), certified, and within the limit. Its reports
+//! are then worth
 //!
 //! ```text
 //! efficiency = (m T d/L²) / (μ² n²/4),      L² = E‖decoded report‖² for a gradient of length 1

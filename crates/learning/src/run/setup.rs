@@ -482,8 +482,8 @@ impl Setup {
                     false => "",
                 };
                 format!(
-                    "Secure sums: {people}{lost}, {gradients} clipped to l2 norm {bound}, a share of discrete \
-                     Gaussian noise from each participant, {noise}{way}.\n\
+                    "Secure sums: {people}{lost}, {gradients} clipped to l2 norm {bound}, a share of \
+                     discrete Gaussian noise from each participant, {noise}{way}.\n\
                      Only the sum and the numbers of participants and of shares are seen."
                 )
             }
@@ -605,7 +605,7 @@ fn of_several(examples: Examples, each: u64) -> Result<Examples, Error> {
         return Err(Error::parameter("per_user", each, allowed));
     };
     let mut sizes = vec![several; all / several];
-    if all % several > 0 {
+    if !all.is_multiple_of(several) {
         sizes.push(all % several);
     }
     examples.grouped(&sizes)

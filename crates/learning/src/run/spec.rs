@@ -163,8 +163,8 @@ pub struct TableSpec {
     pub path: PathBuf,
     /// The column to be learnt.
     pub label: String,
-    /// The column that says whose row it is: a user may have several. Every row is a user's own where there is
-    /// none.
+    /// The column that says whose row it is: a user may have several. Every row is a user's own where there
+    /// is none.
     #[serde(default)]
     pub user: Option<String>,
     /// The column with each user's own probability of taking part in a round.
@@ -192,8 +192,8 @@ pub struct TableSpec {
 }
 
 impl TableSpec {
-    /// A table of users with one row each, all columns but the label numbers in 0..1, a fifth of the rows kept
-    /// for testing.
+    /// A table of users with one row each, all columns but the label numbers in 0..1, a fifth of the rows
+    /// kept for testing.
     pub fn new(path: impl Into<PathBuf>, label: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -403,7 +403,7 @@ impl RunSpec {
             return Err(Error::needed("reports", REPORTS, auto));
         }
         match self.max_epsilon0 {
-            Some(most) if !(most > 0.0) => {
+            Some(most) if most.is_nan() || most <= 0.0 => {
                 Err(Error::parameter("max_epsilon0", plain(most), "(0, inf)"))
             }
             _ => Ok(()),
