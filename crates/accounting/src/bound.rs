@@ -313,6 +313,22 @@ impl<T: Copy> Answer<T> {
     }
 }
 
+impl Answer<Epsilon> {
+    /// The same guarantee without a lower bound: for a mechanism that protects at least as well as the one that
+    /// was priced, and perhaps better.
+    ///
+    /// ```
+    /// use shuffledp_accounting::{Mechanism, Round, account};
+    /// let answer = account(&Round::new(Mechanism::ldp(1.0)?, 1000)?)?.epsilon(1e-6)?;
+    /// assert_eq!(answer.clone().without_lower().lower().value(), 0.0);
+    /// assert_eq!(answer.clone().without_lower().upper(), answer.upper());
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn without_lower(self) -> Self {
+        self.with_lower(Bound::none(Epsilon(0.0), Standing::Certified))
+    }
+}
+
 impl<T: Copy + Into<f64>> fmt::Display for Answer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (lower, upper) = (&self.lower, &self.upper);

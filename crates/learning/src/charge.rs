@@ -3,6 +3,7 @@
 //! ```text
 //! shuffled   the analyzer sees a shuffled batch, or a sum                      the accountant's price
 //! lossy      the same, and reports are lost by coins that nobody sees          [`with_dropout`]
+//! quorum     a sum of at least as many shares of noise as are priced           its upper bound alone
 //! local      the analyzer sees who sent each report, and one user may be
 //!            called every time: T rounds of the local guarantee                [`unshuffled`]
 //! nothing    training without protection
@@ -26,6 +27,9 @@ pub enum Charge {
     /// A shuffled round of which each report is lost with this probability, in (0, 1), whatever its user
     /// holds. Nobody is credited with that.
     Lossy(Round, f64),
+    /// A secure sum priced at the noise of its quorum. Sums of more shares protect better, so that no lower
+    /// bound is known.
+    Quorum(Round),
     /// The same round without a shuffler.
     Local(Round),
     /// Nothing: nobody is protected.
@@ -36,7 +40,10 @@ impl Charge {
     /// The round that is recorded.
     pub fn round(&self) -> Option<&Round> {
         match self {
-            Self::Shuffled(round) | Self::Lossy(round, _) | Self::Local(round) => Some(round),
+            Self::Shuffled(round)
+            | Self::Lossy(round, _)
+            | Self::Quorum(round)
+            | Self::Local(round) => Some(round),
             Self::Nothing => None,
         }
     }
@@ -45,7 +52,7 @@ impl Charge {
     pub fn dropout(&self) -> f64 {
         match self {
             Self::Lossy(_, dropout) => *dropout,
-            Self::Shuffled(_) | Self::Local(_) | Self::Nothing => 0.0,
+            Self::Shuffled(_) | Self::Quorum(_) | Self::Local(_) | Self::Nothing => 0.0,
         }
     }
 
@@ -57,6 +64,7 @@ impl Charge {
     ) -> Result<Option<Answer<Epsilon>>, Error> {
         Ok(match self {
             Self::Shuffled(_) => Some(spent.epsilon(delta)?),
+            Self::Quorum(_) => Some(spent.epsilon(delta)?.without_lower()),
             Self::Lossy(round, dropout) => {
                 Some(with_dropout(round, spent.rounds(), *dropout, delta)?)
             }
@@ -68,7 +76,7 @@ impl Charge {
     /// Refuses a δ, or a kind of round, that has no price.
     pub(crate) fn check(&self, delta: Delta) -> Result<(), Error> {
         match self {
-            Self::Shuffled(_) | Self::Lossy(..) | Self::Local(_)
+            Self::Shuffled(_) | Self::Lossy(..) | Self::Quorum(_) | Self::Local(_)
                 if !(SMALLEST_DELTA..1.0).contains(&delta.value()) =>
             {
                 let value = plain(delta.value());
@@ -82,7 +90,7 @@ impl Charge {
                 with_dropout(round, 1, *dropout, delta)?;
                 Ok(())
             }
-            Self::Shuffled(_) | Self::Nothing => Ok(()),
+            Self::Shuffled(_) | Self::Quorum(_) | Self::Nothing => Ok(()),
         }
     }
 
@@ -95,7 +103,7 @@ impl Charge {
         delta: Delta,
     ) -> Result<bool, Error> {
         match self {
-            Self::Shuffled(round) | Self::Lossy(round, _) => {
+            Self::Shuffled(round) | Self::Lossy(round, _) | Self::Quorum(round) => {
                 Ok(spent.would_exceed(round, more, budget, delta)?)
             }
             Self::Local(round) => {

@@ -30,7 +30,7 @@ use crate::optimizer::Optimizer;
 use crate::shuffled_sgd::{Way, called};
 use shuffledp_accounting::{Domain, Mechanism, Participation, Round, plain};
 use shuffledp_protocol::Attendance;
-use shuffledp_protocol::secure_aggregation::{AggregationError, FEWEST, begin};
+use shuffledp_protocol::secure_aggregation::{AggregationError, FEWEST, begin, neighbors_of_each};
 use shuffledp_randomizers::{Coin, NoiseShares, Simulated};
 
 /// The steps of the finest grid that is chosen: truncation to it takes off at most 2⁻¹⁴ of the bound in each
@@ -119,13 +119,27 @@ impl<'a> SecureSumSgd<'a> {
                 format!("[{FEWEST}, {users}]: of a sum of two each knows the other's share");
             return Err(Error::parameter("sample", size, allowed));
         }
+        // Fewer participants need fewer neighbors.
+        if way == Way::Shuffled
+            && users >= FEWEST
+            && let Err(error) = neighbors_of_each(users, least_of(quorum, users))
+        {
+            return Err(Error::parameter(
+                "quorum",
+                quorum,
+                format!("what works: {error}"),
+            ));
+        }
         let attendance = called(&round, gradients.examples, 0.0)?;
         Ok(Self {
             gradients,
             shares,
             dropout: (dropout > 0.0).then(|| Coin::at_most(dropout, 1.0 - dropout)),
             quorum,
-            charge: Charge::Shuffled(round.clone()),
+            charge: match quorum < 1.0 {
+                true => Charge::Quorum(round.clone()),
+                false => Charge::Shuffled(round.clone()),
+            },
             round,
             attendance,
             way,
@@ -146,8 +160,7 @@ impl<'a> SecureSumSgd<'a> {
         if participants < FEWEST {
             return Ok((None, 0));
         }
-        let least = ((self.quorum * participants as f64).ceil() as u64)
-            .clamp(participants / 2 + 1, participants);
+        let least = least_of(self.quorum, participants);
         let places: Vec<usize> = (0..taking_part.len())
             .filter(|_| self.dropout.is_none_or(|coin| !coin.toss(&mut losses)))
             .collect();
@@ -158,7 +171,7 @@ impl<'a> SecureSumSgd<'a> {
             Way::Shuffled => Some(begin(participants, d, least, &mut draws.stream(1))?),
             Way::Fast => None,
         };
-        let (people, server) = match masked {
+        let (mut people, server) = match masked {
             Some((people, server)) => (Some(people), Some(server)),
             None => (None, None),
         };
@@ -186,7 +199,7 @@ impl<'a> SecureSumSgd<'a> {
                 .gathered(parameters, &examples, begin, send, |sum, part| {
                     sum.add(&part.sum);
                 })?;
-        let sum = match (people, server) {
+        let sum = match (&mut people, server) {
             (Some(people), Some(mut server)) => {
                 server.take_sum(places.iter().copied(), &part.sum)?;
                 let revealed: Result<Vec<_>, _> = places
@@ -210,6 +223,12 @@ impl<'a> SecureSumSgd<'a> {
         };
         Ok((Some(sum), refused))
     }
+}
+
+/// The least number of shares that are unmasked: the quorum, more than half of the participants, and three.
+fn least_of(quorum: f64, participants: u64) -> u64 {
+    let wanted = (quorum * participants as f64).ceil() as u64;
+    wanted.clamp((participants / 2 + 1).max(FEWEST), participants)
 }
 
 /// The most steps K of a grid with mK + 40s√m < 2³¹ for m shares of noise s = ⌈σK⌉ ≤ σK + 1.

@@ -86,13 +86,17 @@ fn efficiency_is_that_of_the_theory() {
 
 #[test]
 fn more_reports_are_worth_more_and_a_limit_is_kept() {
+    // Of one randomizer: the best one may be another where reports are few.
     let worth = |reports| {
-        chosen(RunSpec {
+        let all = chosen(RunSpec {
             reports: Some(reports),
             ..asked()
-        })
-        .candidates[0]
-            .clone()
+        });
+        let ramp = all
+            .candidates
+            .into_iter()
+            .find(|one| one.randomizer == "ramp");
+        ramp.unwrap()
     };
     let (few, many) = (worth(100_000), worth(1_000_000));
     assert!(few.epsilon0 > many.epsilon0 && few.efficiency < many.efficiency);
@@ -149,6 +153,24 @@ fn what_cannot_be_chosen_is_refused_before_data_is_read() {
             ..asked()
         }),
         "reports is not for randomizer r-2"
+    );
+    assert_eq!(
+        Setup::read(RunSpec {
+            max_epsilon0: Some(1e-9),
+            ..asked()
+        })
+        .unwrap_err()
+        .to_string(),
+        "max_epsilon0 1e-9 is outside [0.001, inf)"
+    );
+    assert_eq!(
+        Setup::read(RunSpec {
+            target_epsilon: Some(0.0),
+            ..asked()
+        })
+        .unwrap_err()
+        .to_string(),
+        "target_epsilon 0: one round takes more at delta 1e-5"
     );
     let few = RunSpec {
         reports: Some(10),

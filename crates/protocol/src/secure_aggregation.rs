@@ -16,7 +16,7 @@
 //! **What is trusted.** The server keeps to the protocol (it is curious, not malicious: it does not tell
 //! participants different things about who arrived), and sees no channel between two participants. Less than
 //! half of a participant's neighbors collude with it. Participants, not the server, refuse to unmask a sum of
-//! fewer than `least` reports. Who takes part is known to the server, which routes the messages; if privacy
+//! fewer than `least` reports, or a second sum of the same round. Who takes part is known to the server, which routes the messages; if privacy
 //! is to be amplified by who takes part, the server must not be the analyzer.
 //!
 //! **What is left out.** Key agreement: in one process both ends of a pair are given the same seed, in place
@@ -39,6 +39,8 @@ const MOST_NEIGHBORS: u64 = 254;
 /// The probability that a round with as many reports lost as it accepts cannot be unmasked, because too many
 /// neighbors of one participant are gone. Such a round shows nothing.
 const STUCK: f64 = 1e-9;
+/// The same probability where it takes the most neighbors: a least number is refused if it would be larger.
+const MOST_STUCK: f64 = 1e-3;
 
 type Seed = [u8; 32];
 
@@ -51,9 +53,21 @@ pub enum AggregationError {
     Participants(u64),
     /// A least number of reports of which a server could unmask two different sums, or more than there are.
     #[error(
-        "at least {least} of {participants} reports: more than half of them must arrive, and at most all"
+        "at least {least} of {participants} reports: more than half of them must arrive, three or more, and \
+         at most all"
     )]
     Least {
+        /// The least number.
+        least: u64,
+        /// The participants.
+        participants: u64,
+    },
+    /// So small a least number that the masks of those who are missing could often not be taken off.
+    #[error(
+        "at least {least} of {participants} reports: with up to 254 neighbors each, so many missing ones would \
+         often leave masks that cannot be taken off"
+    )]
+    Sparse {
         /// The least number.
         least: u64,
         /// The participants.
@@ -78,16 +92,17 @@ pub enum AggregationError {
     /// Too many neighbors of a participant are gone.
     #[error("the masks of participant {0} cannot be taken off: too many of its neighbors are gone")]
     Unrecoverable(u64),
-    /// A participant that is not of this round, or sent before.
-    #[error("participant {0} is unknown, or sent its report before")]
+    /// A participant that is not of this round, or that sent its report or revealed its shares before.
+    #[error("participant {0} is unknown, or was heard before")]
     Unexpected(u64),
 }
 
 /// A participant: its seeds, and the shares that it holds for its neighbors.
-#[derive(Clone)]
 pub struct Participant {
     place: usize,
     least: u64,
+    /// Whether it has revealed shares: it does so for one sum only.
+    is_done: bool,
     length: usize,
     own: Seed,
     /// Neighbors in rising order, with the seed of each pair.
@@ -123,7 +138,7 @@ pub struct Revealed {
 /// use shuffledp_protocol::secure_aggregation::begin;
 /// use shuffledp_randomizers::Secure;
 ///
-/// let (people, mut server) = begin(5, 2, 4, &mut Secure::new()?)?;
+/// let (mut people, mut server) = begin(5, 2, 4, &mut Secure::new()?)?;
 /// // The third drops out.
 /// for (place, person) in people.iter().enumerate().filter(|(place, _)| *place != 2) {
 ///     server.take(place, &person.masked(&[1, place as u32])?)?;
@@ -144,13 +159,11 @@ pub fn begin<R: Random + ?Sized>(
     if !(FEWEST..=1 << 32).contains(&participants) {
         return Err(AggregationError::Participants(participants));
     }
-    if !(participants / 2 < least && least <= participants) {
-        return Err(AggregationError::Least {
-            least,
-            participants,
-        });
-    }
-    let neighbors = ring(participants, neighbors_of_each(participants, least), random);
+    let neighbors = ring(
+        participants,
+        neighbors_of_each(participants, least)?,
+        random,
+    );
     let mut keys = vec![[0; 32]; neighbors.len()];
     keys.iter_mut().for_each(|key| random.fill(key));
     // Each draws the seeds of pairs with later neighbors, and sends them there.
@@ -187,6 +200,7 @@ pub fn begin<R: Random + ?Sized>(
     let people = people.map(|(place, (own, pairs))| Participant {
         place,
         least,
+        is_done: false,
         length,
         own: drawn[place].own,
         pairs: pairs.clone(),
@@ -207,19 +221,39 @@ pub fn begin<R: Random + ?Sized>(
 }
 
 /// How many neighbors each participant has: enough that more than half of them remain, except with
-/// probability [`STUCK`] over all participants, when as many reports are lost as may be.
+/// probability 1e-9 over all participants, when as many reports are lost as may be.
 ///
 /// If a fraction f of the participants remains, at most half of m neighbors do with probability e^{−mD}, D =
 /// −ln(4f(1 − f))/2 (Chernoff; Hoeffding 1963 for drawing without replacement). At least 2 log₂ n: a set of
 /// participants is cut off from the others, so that their sum is seen, only if h = m/2 in a row are missing
 /// on both sides of it.
-fn neighbors_of_each(participants: u64, least: u64) -> u64 {
+///
+/// Refuses a least number with which sums could be of fewer than three reports, or of two halves of the
+/// participants, and one for which as many neighbors as there can be, 254, leave more than one chance in a
+/// thousand that the masks stay on. A larger round of the same fraction needs more neighbors: what holds for
+/// all users holds for those who take part.
+pub fn neighbors_of_each(participants: u64, least: u64) -> Result<u64, AggregationError> {
+    if !(participants / 2 < least && (FEWEST..=participants).contains(&least)) {
+        return Err(AggregationError::Least {
+            least,
+            participants,
+        });
+    }
     let n = participants as f64;
     let remain = least as f64 / n;
     let exponent = -0.5 * (4.0 * remain * (1.0 - remain)).ln();
     let wanted = ((n / STUCK).ln() / exponent).max(2.0 * n.log2());
     let even = 2 * (0.5 * wanted.min(1e9)).ceil() as u64;
-    even.min(MOST_NEIGHBORS).min(participants - 1)
+    let many = even.min(participants - 1).min(MOST_NEIGHBORS);
+    let stuck = n * (-exponent * many as f64).exp();
+    // With everybody a neighbor, more than half of them arrive whenever enough do.
+    match many == participants - 1 || stuck <= MOST_STUCK {
+        true => Ok(many),
+        false => Err(AggregationError::Sparse {
+            least,
+            participants,
+        }),
+    }
 }
 
 /// The neighbors of everybody in a random ring, in rising order.
@@ -380,9 +414,13 @@ impl Participant {
     }
 
     /// What this participant, whose report arrived, reveals about itself and its neighbors. Refused if fewer
-    /// than the least number of reports arrived.
-    pub fn reveal(&self, arrived: &[bool]) -> Result<Revealed, AggregationError> {
+    /// than the least number of reports arrived, and a second time: of two sums that differ in one report,
+    /// a server would learn this report.
+    pub fn reveal(&mut self, arrived: &[bool]) -> Result<Revealed, AggregationError> {
         enough(arrived, self.least)?;
+        if self.is_done {
+            return Err(AggregationError::Unexpected(self.place as u64));
+        }
         let is_here = |place: usize| arrived.get(place).copied().unwrap_or(false);
         if !is_here(self.place) {
             // The key of its deposit may be open: its own seed stays closed.
@@ -395,10 +433,12 @@ impl Participant {
                 false => of_key.clone(),
             },
         );
+        let shares = shares.collect();
+        self.is_done = true;
         Ok(Revealed {
             place: self.place,
             own: self.own,
-            shares: shares.collect(),
+            shares,
         })
     }
 }
@@ -429,12 +469,15 @@ impl Aggregator {
                 wanted: self.sum.len(),
             });
         }
+        let mut arrived = self.arrived.clone();
         for place in places {
-            match self.arrived.get_mut(place) {
+            match arrived.get_mut(place) {
                 Some(arrived) if !*arrived => *arrived = true,
                 _ => return Err(AggregationError::Unexpected(place as u64)),
             }
         }
+        // Nobody has arrived whose report is not in the sum.
+        self.arrived = arrived;
         add(&mut self.sum, sum);
         Ok(())
     }

@@ -32,7 +32,7 @@ fn after_reports(
 
 /// What those reveal who arrived and are not silent.
 fn revealed(
-    people: &[Participant],
+    people: &mut [Participant],
     server: &Aggregator,
     silent: impl Fn(usize) -> bool,
 ) -> Vec<Revealed> {
@@ -63,16 +63,16 @@ fn plain_sum(values: &[[u32; LENGTH]], missing: impl Fn(usize) -> bool) -> Vec<u
 #[test]
 fn a_missing_participant_costs_its_report_and_nothing_else() {
     let mut random = Simulated::new(1, 0);
-    for (many, least) in [(3, 2), (7, 4), (20, 16), (200, 194)] {
+    for (many, least) in [(4, 3), (7, 4), (20, 16), (200, 194)] {
         let values = vectors(many, &mut random);
         for lost in [0, 1, many - least] {
             for late in [0, 1] {
                 // Every 3rd is missing, and those beside them fall silent after their report.
                 let missing = |place: usize| place % 3 == 1 && (place as u64) / 3 < lost;
-                let silent = |place: usize| place % 3 == 2 && (place as u64) / 3 < late && many > 3;
-                let (people, server) = begin(many, LENGTH, least, &mut random).unwrap();
+                let silent = |place: usize| place % 3 == 2 && (place as u64) / 3 < late && many > 4;
+                let (mut people, server) = begin(many, LENGTH, least, &mut random).unwrap();
                 let server = after_reports(&people, server, &values, missing);
-                let answers = revealed(&people, &server, silent);
+                let answers = revealed(&mut people, &server, silent);
                 let sum = server.unmask(&answers).unwrap();
                 assert_eq!(sum, plain_sum(&values, missing), "{many} {lost} {late}");
             }
@@ -84,7 +84,7 @@ fn a_missing_participant_costs_its_report_and_nothing_else() {
 fn a_round_below_its_least_number_is_not_unmasked() {
     let mut random = Simulated::new(2, 0);
     let values = vectors(10, &mut random);
-    let (people, server) = begin(10, LENGTH, 8, &mut random).unwrap();
+    let (mut people, server) = begin(10, LENGTH, 8, &mut random).unwrap();
     let server = after_reports(&people, server, &values, |place| place < 3);
     let too_few = AggregationError::TooFew {
         arrived: 7,
@@ -105,16 +105,19 @@ fn a_round_below_its_least_number_is_not_unmasked() {
 fn too_few_neighbors_open_nothing() {
     let mut random = Simulated::new(3, 0);
     let values = vectors(9, &mut random);
-    let (people, server) = begin(9, LENGTH, 5, &mut random).unwrap();
+    let (mut people, server) = begin(9, LENGTH, 5, &mut random).unwrap();
     let server = after_reports(&people, server, &values, |place| place == 0);
     // Of eight neighbors five are needed, and four speak.
-    let answers = revealed(&people, &server, |place| place > 4);
+    let mut answers = revealed(&mut people, &server, |place| place > 4);
     let stuck = server.clone().unmask(&answers).unwrap_err();
     assert!(
         matches!(stuck, AggregationError::Unrecoverable(_)),
         "{stuck}"
     );
-    let answers = revealed(&people, &server, |place| place > 5);
+    // Whoever has spoken does not speak again, and not about another sum.
+    let again = people[3].reveal(&[true; 9]).err().unwrap();
+    assert_eq!(again, AggregationError::Unexpected(3));
+    answers.extend(revealed(&mut people, &server, |place| place != 5));
     assert_eq!(
         server.unmask(&answers).unwrap(),
         plain_sum(&values, |place| place == 0)
@@ -179,10 +182,27 @@ fn what_is_no_round_is_refused() {
         };
         assert_eq!(refused(participants, least), expected);
     }
-    let (people, mut server) = begin(3, LENGTH, 2, &mut random).unwrap();
+    // A sum of two, and a least number that 254 neighbors do not suffice for.
+    let (participants, least) = (3, 2);
+    let expected = AggregationError::Least {
+        least,
+        participants,
+    };
+    assert_eq!(refused(participants, least), expected);
+    let (participants, least) = (2000, 1100);
+    let expected = AggregationError::Sparse {
+        least,
+        participants,
+    };
+    assert_eq!(refused(participants, least), expected);
+    assert!(begin(2000, 1, 1600, &mut random).is_ok());
+    let (people, mut server) = begin(3, LENGTH, 3, &mut random).unwrap();
     assert!(people[0].masked(&[0]).is_err());
     server.take(1, &[0; LENGTH]).unwrap();
     for (place, length) in [(1, LENGTH), (3, LENGTH), (0, 1)] {
         assert!(server.take(place, &vec![0; length]).is_err());
     }
+    // A sum with a stranger in it counts for nobody.
+    assert!(server.take_sum([0, 7], &[0; LENGTH]).is_err());
+    assert_eq!(server.arrived(), [false, true, false]);
 }

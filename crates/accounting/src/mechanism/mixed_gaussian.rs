@@ -16,7 +16,7 @@
 //! | lower for Rényi divergences, all others at zero | b + (1 − b)·(e^{sz − s²/2}, e^{−sz − s²/2}) |
 //!
 //! With one user the upper law is exact, and more users never raise it: no bound without a shuffler is below
-//! it. The mean of a report is (1 − b)x, so that its estimate of x has noise of σ/(1 − b) in each coordinate.
+//! it but for the error of its evaluation, which shows at the smallest σ and b. The mean of a report is (1 − b)x, so that its estimate of x has noise of σ/(1 − b) in each coordinate.
 //!
 //! Proof: `mixed_gaussian.proof.md` beside this file. Standing: certified.
 
@@ -32,6 +32,7 @@ use crate::local::{Domain, Sigma};
 use crate::round::Round;
 use crate::spec::RandomizerSpec;
 use crate::upper::UpperProfile;
+use crate::upper::alone::Alone;
 use crate::upper::gaussian_ball::theorem_g;
 use shuffledp_numerics::special::exp;
 
@@ -149,9 +150,12 @@ impl Family for MixedGaussian {
     }
 
     fn upper_profiles(&self, round: &Round) -> Vec<Box<dyn UpperProfile>> {
+        let mut all: Vec<Box<dyn UpperProfile>> = Vec::new();
+        // Where likelihood ratios are extreme the law is evaluated too coarsely to be below it.
+        all.extend(Alone::new(self.local()).map(|alone| Box::new(alone) as Box<_>));
         let sigma = Sigma::new(0.5 * self.sigma).ok();
-        let wider = sigma.and_then(|sigma| theorem_g(sigma, self.blanket, round));
-        wider.into_iter().collect()
+        all.extend(sigma.and_then(|sigma| theorem_g(sigma, self.blanket, round)));
+        all
     }
 
     fn adversaries(&self, fineness: Fineness) -> Result<Vec<Adversary>, Error> {

@@ -342,6 +342,14 @@ impl TrainArguments {
     }
 }
 
+/// A warning where the randomness came from a seed.
+fn simulated(setup: &Setup) -> Option<String> {
+    let seed = setup.spec().seed?;
+    Some(format!(
+        "A simulation from seed {seed}: its randomness protects nobody."
+    ))
+}
+
 /// The examples that accuracy is about.
 fn judged(setup: &Setup) -> &'static str {
     match setup.spec().validation {
@@ -692,11 +700,7 @@ fn summary(outcome: &Outcome, setup: &Setup) -> Vec<String> {
         )),
     }
     lines.extend(setup.notes().iter().cloned());
-    if let Some(seed) = setup.spec().seed {
-        lines.push(format!(
-            "A simulation from seed {seed}: its randomness protects nobody."
-        ));
-    }
+    lines.extend(simulated(setup));
     lines
 }
 

@@ -113,6 +113,10 @@ impl Examples {
     /// # Ok::<(), shuffledp_learning::Error>(())
     /// ```
     pub fn grouped(self, sizes: &[usize]) -> Result<Self, Error> {
+        if self.rates().is_some() {
+            let why = "users have rates already: they are given after the users".into();
+            return Err(Error::Examples { why });
+        }
         let owners = Owners::of_sizes(sizes, self.len())?;
         Ok(Self { owners, ..self })
     }

@@ -17,7 +17,7 @@ use super::{Event, Looks, Setup, run};
 use crate::charge::Charge;
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
-use shuffledp_accounting::{Accountant, Answer, Delta, Epsilon, plain};
+use shuffledp_accounting::{Accountant, Answer, Delta, Epsilon, Error as AccountingError, plain};
 
 /// The values to try.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -53,10 +53,11 @@ pub struct Found {
     pub rounds: u64,
     /// Which is the best.
     pub best: usize,
-    /// ε of all candidates together; none where nobody is protected, or the data are public.
+    /// ε of all candidates together; none where nobody is protected, no finite one can be proved, or the data
+    /// are public.
     pub spent: Option<Answer<Epsilon>>,
     /// ε of all candidates and one more run; on public data, of that run alone. None where nobody is
-    /// protected.
+    /// protected, or no finite one can be proved.
     pub with_a_run: Option<Answer<Epsilon>>,
 }
 
@@ -94,6 +95,13 @@ impl Search {
                 ("search", "on people's data"),
             ));
         }
+        if !self.public && spec.target_epsilon.is_some() {
+            // It would be the budget of each candidate and not of all.
+            return Err(Error::surplus(
+                "target_epsilon",
+                ("search", "on people's data"),
+            ));
+        }
         for (parameter, values) in [("rate", &self.rates), ("clip", &self.clips)] {
             if let Some(value) = values
                 .iter()
@@ -109,9 +117,12 @@ impl Search {
         let mut candidates = Vec::new();
         for rate in or_own(&self.rates, spec.rate) {
             for clip in or_own(&self.clips, spec.clip) {
+                // Each draws its own noise.
+                let other = candidates.len() as u64;
                 candidates.push(RunSpec {
                     rate,
                     clip,
+                    seed: spec.seed.map(|seed| seed.wrapping_add(other)),
                     ..spec.clone()
                 });
             }
@@ -176,10 +187,20 @@ impl Search {
         };
         let (spent, mut more) = match self.public {
             true => (None, Accountant::new("train", users_of(&charge))?),
-            false => (charge.epsilon(&accountant, delta)?, accountant),
+            false => (provable(charge.epsilon(&accountant, delta))?, accountant),
         };
         compose(&mut more, &charge, rounds)?;
-        Ok([spent, charge.epsilon(&more, delta)?])
+        Ok([spent, provable(charge.epsilon(&more, delta))?])
+    }
+}
+
+/// The price, if there is one that can be proved.
+fn provable(
+    price: Result<Option<Answer<Epsilon>>, Error>,
+) -> Result<Option<Answer<Epsilon>>, Error> {
+    match price {
+        Err(Error::Accounting(AccountingError::NoFiniteEpsilon { .. })) => Ok(None),
+        price => price,
     }
 }
 

@@ -83,6 +83,12 @@ impl Selection {
             return Err(Error::needed("reports", REPORTS, ("randomizer", AUTO)));
         };
         let (target, delta) = (Epsilon::new(target)?, Delta::new(spec.delta)?);
+        if let Some(most) = spec.max_epsilon0
+            && most < LEAST_EPSILON0
+        {
+            let allowed = format!("[{LEAST_EPSILON0}, inf)");
+            return Err(Error::parameter("max_epsilon0", plain(most), allowed));
+        }
         let rounds = spec
             .rounds
             .unwrap_or_else(|| reports.div_ceil(users).max(FEWEST_ROUNDS));
@@ -116,7 +122,9 @@ impl Selection {
                 let spent = account.epsilon(delta)?.upper().value();
                 Ok(ln(target.value() / spent))
             };
-            if left(LEAST_EPSILON0)? <= 0.0 {
+            // Not a number where the budget is zero.
+            let most = left(LEAST_EPSILON0)?;
+            if most.is_nan() || most <= 0.0 {
                 continue;
             }
             let ends = (LEAST_EPSILON0, MOST_EPSILON0);

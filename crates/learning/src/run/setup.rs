@@ -39,7 +39,8 @@ const START: u64 = 1;
 /// What a reader of a secure sum's guarantee must know.
 const SUM_TRUST: &str = "Trusted: the server that adds the shares keeps to the protocol, and tells the \
     analyzer nothing but the sum, how many took part and how many shares arrived; participants add their \
-    noise, and drop out no matter who they are.";
+    noise, keep it to themselves (those who collude with the analyzer take theirs off the sum, and epsilon \
+    counts none who do), and drop out no matter who they are.";
 
 /// The seed of simulated rates of taking part, which are public.
 const RATES_SEED: u64 = 2;
@@ -207,8 +208,8 @@ impl Setup {
             let quorum = setup.sharing()?.quorum;
             if quorum < 1.0 {
                 setup.notes.push(format!(
-                    "Both bounds are about rounds with the noise of a fraction {} of the participants. More \
-                     shares than that make epsilon smaller.",
+                    "Epsilon is that of sums with the noise of a fraction {} of the participants. More shares \
+                     make it smaller, so that no lower bound is claimed.",
                     plain(quorum)
                 ));
             }
@@ -565,6 +566,10 @@ fn prepared(spec: &RunSpec, data: Data) -> Result<Prepared, Error> {
     }
     if let Some(share) = spec.validation {
         data = data.validation(share)?;
+        about += &format!(
+            "; of the former {} are held out to be judged by instead",
+            grouped(data.test().len() as u64)
+        );
         let note = "Accuracy is on examples held out of the training set, which are not protected; \
                     the test set was not looked at.";
         notes.push(note.into());

@@ -65,7 +65,8 @@ pub struct RunSpec {
     pub sample: Option<u64>,
     /// The probability that a user takes part in a round, or the range that everybody's own lies in.
     pub check_in: Option<PerUser>,
-    /// Training examples of one user, one after the other in the data. Default: 1.
+    /// Training examples of one user, one after the other in the data; not for tables, which say whose a row is
+    /// ([`TableSpec::user`]). Default: 1.
     pub per_user: Option<u64>,
     /// The number of blocks.
     pub blocks: Option<u64>,
@@ -468,6 +469,11 @@ impl RunSpec {
             if given && !allowed {
                 return Err(Error::surplus(parameter, algorithm));
             }
+        }
+        if let (Some(Source::Table(table)), Some(_)) = (&self.data, self.per_user) {
+            // Rows in a row may be of different people; the table says whose they are.
+            let of = ("data", table.path.display().to_string());
+            return Err(Error::surplus("per_user", (of.0, &of.1)));
         }
         if let Some(Source::Table(table)) = &self.data
             && let Some(rates) = &table.rates

@@ -1,12 +1,12 @@
 //! `shuffledp train --search`: several rates and clips, each in a run of its own, and what all of them cost.
 
-use super::{judged, many, source};
+use super::{judged, many, simulated, source};
 use crate::failure::Failure;
 use crate::number::Real;
 use crate::output::{Block, Grid, Report, fields};
 use crate::progress::Progress;
 use serde_json::json;
-use shuffledp::learning::run::{RunSpec, Search, Setup};
+use shuffledp::learning::run::{RunSpec, Search, Setup, Unit};
 use shuffledp::{Answer, Epsilon, grouped, plain};
 use std::cell::OnceCell;
 
@@ -63,9 +63,13 @@ pub(super) fn report(lists: &[String], public: bool, spec: RunSpec) -> Result<Re
             "Public data: the search costs no privacy. One run on as many people is {}",
             price(run)
         )],
-        _ => vec!["Privacy: none.".to_owned()],
+        _ if setup.unit() == Unit::Nothing => vec!["Privacy: none.".to_owned()],
+        _ => vec![format!(
+            "Privacy: no finite epsilon can be proved for these rounds at delta = {delta}."
+        )],
     };
     end.extend(setup.notes().iter().cloned());
+    end.extend(simulated(&setup));
     let both = |answer: &Answer<Epsilon>| json!({"upper": answer.upper(), "lower": answer.lower()});
     Ok(Report {
         blocks: vec![
