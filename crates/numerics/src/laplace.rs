@@ -90,60 +90,6 @@ impl Kernel {
         }
     }
 
-    /// f̂(c + iθ) as (real part, imaginary part).
-    fn transform(self, c: f64, theta: f64) -> (f64, f64) {
-        match self {
-            Self::Ramp => {
-                // In units of c, so that no fourth power can leave the range of doubles.
-                let u = theta / c;
-                let modulus = 1.0 / (c * c * (1.0 + u * u));
-                let scale = modulus / (1.0 + u * u);
-                ((1.0 - u * u) * scale, -2.0 * u * scale)
-            }
-            Self::Lattice { step, offset } => {
-                let first = -expm1(-offset);
-                let second = exp(-c * step) * exp(-offset) * -expm1(offset - step);
-                let (sin, cos) = sin_cos(theta * step);
-                let numerator = Complex::new(first + second * cos, -second * sin);
-                let (offset_sin, offset_cos) = sin_cos(theta * offset);
-                let turned = numerator * Complex::new(offset_cos, -offset_sin);
-                let value = turned * (step * exp(-c * offset))
-                    / (one_minus_exp(c * step, theta * step)
-                        * one_minus_exp((c + 1.0) * step, theta * step));
-                (value.re, value.im)
-            }
-            Self::LatticeRamp { step, offset } => {
-                let second = exp(-c * step) * (step - offset);
-                let (sin, cos) = sin_cos(theta * step);
-                let numerator = Complex::new(offset + second * cos, -second * sin);
-                let (offset_sin, offset_cos) = sin_cos(theta * offset);
-                let turned = numerator * Complex::new(offset_cos, -offset_sin);
-                let denominator = one_minus_exp(c * step, theta * step);
-                let value = turned * (step * exp(-c * offset)) / (denominator * denominator);
-                (value.re, value.im)
-            }
-        }
-    }
-
-    /// A bound on |f̂(c + iθ)| that falls in |θ| (up to π/h on a lattice) and is |f̂(c)| at θ = 0.
-    fn transform_modulus(self, c: f64, theta: f64) -> f64 {
-        match self {
-            Self::Ramp => 1.0 / (c * c * (1.0 + (theta / c) * (theta / c))),
-            Self::Lattice { step, offset } => {
-                let numerator =
-                    -expm1(-offset) + exp(-c * step) * exp(-offset) * -expm1(offset - step);
-                step * exp(-c * offset) * numerator
-                    / (one_minus_exp(c * step, theta * step).norm()
-                        * one_minus_exp((c + 1.0) * step, theta * step).norm())
-            }
-            Self::LatticeRamp { step, offset } => {
-                let numerator = offset + exp(-c * step) * (step - offset);
-                let denominator = one_minus_exp(c * step, theta * step).norm();
-                step * exp(-c * offset) * numerator / (denominator * denominator)
-            }
-        }
-    }
-
     /// −d ln f̂/dc and its derivative (on a lattice those of 1/(c(c+1)), which are close): the saddle point
     /// is where K′ equals the first.
     pub fn pull(self, c: f64) -> (f64, f64) {
@@ -163,14 +109,140 @@ impl Kernel {
     }
 }
 
-/// 1 − e^{−(x+iy)} for x > 0, without cancellation near 0.
-fn one_minus_exp(x: f64, y: f64) -> Complex<f64> {
-    let (half_sin, half_cos) = sin_cos(0.5 * y);
-    let shrink = exp(-x);
-    Complex::new(
-        -expm1(-x) + 2.0 * shrink * half_sin * half_sin,
-        2.0 * shrink * half_sin * half_cos,
-    )
+/// f̂ on the line Re z = c, with the numbers that do not depend on θ.
+#[derive(Clone, Copy, Debug)]
+struct Transform {
+    c: f64,
+    kernel: Kernel,
+    lattice: OnLattice,
+    /// |f̂(c)|.
+    at_real: f64,
+}
+
+/// What f̂ on a lattice is made of. Its numerator is `first` + `second` e^{−iθh}, times `scale` e^{−iθη}.
+#[derive(Clone, Copy, Debug, Default)]
+struct OnLattice {
+    first: f64,
+    second: f64,
+    scale: f64,
+    /// The two factors of the denominator.
+    denominators: [Factor; 2],
+}
+
+/// 1 − e^{−x}, and e^{−x}.
+#[derive(Clone, Copy, Debug, Default)]
+struct Factor {
+    gap: f64,
+    shrink: f64,
+}
+
+impl Factor {
+    fn new(x: f64) -> Self {
+        Self {
+            gap: -expm1(-x),
+            shrink: exp(-x),
+        }
+    }
+
+    /// 1 − e^{−(x+iy)} for x > 0, without cancellation near 0, from sine and cosine of y/2.
+    fn at(self, (half_sin, half_cos): (f64, f64)) -> Complex<f64> {
+        Complex::new(
+            self.gap + 2.0 * self.shrink * half_sin * half_sin,
+            2.0 * self.shrink * half_sin * half_cos,
+        )
+    }
+}
+
+/// |z|, by the square of it where that is an ordinary number.
+fn modulus(z: Complex<f64>) -> f64 {
+    let square = z.norm_sqr();
+    match (1e-280..1e280).contains(&square) {
+        true => square.sqrt(),
+        false => z.norm(),
+    }
+}
+
+impl Transform {
+    fn new(kernel: Kernel, c: f64) -> Self {
+        let lattice = match kernel {
+            Kernel::Ramp => OnLattice::default(),
+            Kernel::Lattice { step, offset } => OnLattice {
+                first: -expm1(-offset),
+                second: exp(-c * step) * exp(-offset) * -expm1(offset - step),
+                scale: step * exp(-c * offset),
+                denominators: [Factor::new(c * step), Factor::new((c + 1.0) * step)],
+            },
+            Kernel::LatticeRamp { step, offset } => OnLattice {
+                first: offset,
+                second: exp(-c * step) * (step - offset),
+                scale: step * exp(-c * offset),
+                denominators: [Factor::new(c * step); 2],
+            },
+        };
+        let mut transform = Self {
+            c,
+            kernel,
+            lattice,
+            at_real: 0.0,
+        };
+        transform.at_real = transform.modulus(0.0);
+        transform
+    }
+
+    /// A bound on |f̂(c + iθ)| that falls in |θ| (up to π/h on a lattice) and is |f̂(c)| at θ = 0.
+    fn modulus(&self, theta: f64) -> f64 {
+        match self.kernel {
+            Kernel::Ramp => {
+                let u = theta / self.c;
+                1.0 / (self.c * self.c * (1.0 + u * u))
+            }
+            Kernel::Lattice { step, .. } | Kernel::LatticeRamp { step, .. } => {
+                self.on_lattice(sin_cos(0.5 * theta * step)).0
+            }
+        }
+    }
+
+    /// The same with f̂(c + iθ) as (real part, imaginary part).
+    fn at(&self, theta: f64) -> (f64, (f64, f64)) {
+        match self.kernel {
+            Kernel::Ramp => {
+                // In units of c, so that no fourth power can leave the range of doubles.
+                let u = theta / self.c;
+                let modulus = 1.0 / (self.c * self.c * (1.0 + u * u));
+                let scale = modulus / (1.0 + u * u);
+                (modulus, ((1.0 - u * u) * scale, -2.0 * u * scale))
+            }
+            Kernel::Lattice { step, offset } | Kernel::LatticeRamp { step, offset } => {
+                let half = sin_cos(0.5 * theta * step);
+                let (modulus, denominator) = self.on_lattice(half);
+                let OnLattice {
+                    first,
+                    second,
+                    scale,
+                    ..
+                } = self.lattice;
+                let (sin, cos) = (2.0 * half.0 * half.1, 1.0 - 2.0 * half.0 * half.0);
+                let numerator = Complex::new(first + second * cos, -second * sin);
+                let (offset_sin, offset_cos) = sin_cos(theta * offset);
+                let turned = numerator * Complex::new(offset_cos, -offset_sin);
+                let value = turned * scale / denominator;
+                (modulus, (value.re, value.im))
+            }
+        }
+    }
+
+    /// The bound on a lattice, and the denominator of f̂, from sine and cosine of θh/2.
+    fn on_lattice(&self, half: (f64, f64)) -> (f64, Complex<f64>) {
+        let OnLattice {
+            first,
+            second,
+            scale,
+            denominators,
+        } = self.lattice;
+        let [one, other] = denominators.map(|factor| factor.at(half));
+        let bound = scale * (first + second) / (modulus(one) * modulus(other));
+        (bound, one * other)
+    }
 }
 
 /// The cumulant function at the point c where the line of integration crosses the real axis.
@@ -195,7 +267,7 @@ impl Saddle {
     /// The leading term of the saddle-point expansion as a logarithm. An estimate.
     pub fn ln_estimate(&self, kernel: Kernel) -> f64 {
         let spread = self.variance + kernel.pull(self.c).1;
-        self.cumulant + ln(kernel.transform_modulus(self.c, 0.0)) - 0.5 * ln(2.0 * PI * spread)
+        self.cumulant + ln(Transform::new(kernel, self.c).at_real) - 0.5 * ln(2.0 * PI * spread)
     }
 }
 
@@ -271,6 +343,7 @@ struct Integral<'a, L> {
     line: &'a L,
     saddle: &'a Saddle,
     kernel: Kernel,
+    transform: Transform,
     /// The value in units of e^{K(c)}, about.
     estimate: f64,
     /// The error that aliases, truncation and skipped blocks may each add.
@@ -292,6 +365,7 @@ impl<'a, L: Line> Integral<'a, L> {
             line,
             saddle,
             kernel,
+            transform: Transform::new(kernel, saddle.c),
             estimate: exp(saddle.ln_estimate(kernel) - saddle.cumulant),
             minor: MINOR_SHARE * target,
             beyond,
@@ -369,10 +443,9 @@ impl<'a, L: Line> Integral<'a, L> {
         let c = self.saddle.c;
         let theta = index * rule.step;
         let damping = 0.5 * rule.tau_squared * theta * theta;
-        let modulus = self.kernel.transform_modulus(c, theta);
-        let least =
-            rule.ln_negligible + damping + ln(self.kernel.transform_modulus(c, 0.0) / modulus);
-        let node = self.line.node(theta, least);
+        let (modulus, (real, imaginary)) = self.transform.at(theta);
+        // The modulus of the transform is left out, which saves a logarithm: a few more phases are computed.
+        let node = self.line.node(theta, rule.ln_negligible + damping);
         let size = share * exp(node.ln_modulus - damping);
         let turn = rule.tau_squared * c * theta;
         let wrong = node.error + ROUNDING * (4.0 + damping + turn.abs() + node.ln_modulus.abs());
@@ -389,7 +462,6 @@ impl<'a, L: Line> Integral<'a, L> {
             return;
         };
         let (sin, cos) = sin_cos(phase + turn);
-        let (real, imaginary) = self.kernel.transform(c, theta);
         let plain = cos * real - sin * imaginary;
         tally.upper += size * plain;
         tally.lower += size * (plain - cos * rule.tau_squared);
@@ -408,12 +480,10 @@ impl<'a, L: Line> Integral<'a, L> {
             tally.error = f64::INFINITY;
             return;
         }
-        let c = self.saddle.c;
         let (start, end) = (first * rule.step, last * rule.step);
         let damping = 0.5 * rule.tau_squared * start * start;
-        let modulus = self.kernel.transform_modulus(c, start);
-        let wanted =
-            rule.ln_negligible + damping + ln(self.kernel.transform_modulus(c, 0.0) / modulus);
+        let modulus = self.transform.modulus(start);
+        let wanted = rule.ln_negligible + damping + ln(self.transform.at_real / modulus);
         let small = last - first < LEAF;
         // A small block is evaluated, because a bound would cost as much; unless the bound of 1 is enough to
         // skip it.

@@ -23,6 +23,7 @@
 //! The accountant's upper bounds of one round come from [`positive_part`]: read its first lines next.
 
 pub mod binomial;
+mod circular;
 pub mod compensated;
 mod counts;
 pub mod enclosure;

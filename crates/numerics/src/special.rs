@@ -1,10 +1,13 @@
-//! Elementary and special functions, all from one crate.
+//! Elementary and special functions, nearly all from one crate.
 //!
-//! All come from `pxfm` (pure Rust, the same bits on every machine); this is the only file that names it. The
-//! error analysis of this workspace assumes [`ULPS`] = 2 units in the last place of the functions that
+//! All come from `pxfm` (pure Rust, the same bits on every machine), but for sine, cosine and the angle of a
+//! point, which are our own at ordinary arguments (`circular`); this is the only file that names it.
+//! The error analysis of this workspace assumes [`ULPS`] = 2 units in the last place of the functions that
 //! certified code calls; `tests/special.rs` measures their distance to correctly rounded functions, which is
 //! below one. Three functions are less accurate, as documented: [`erf_inv`], [`erfc_inv`] and [`beta_share`].
 //! No certified bound depends on them.
+
+use crate::circular;
 
 /// Assumed relative error of the functions of this file, in units of [`f64::EPSILON`], unless documented
 /// otherwise: twice the largest error that the tests measure.
@@ -51,13 +54,13 @@ pub fn ln_1p_minus_x(x: f64) -> f64 {
 /// (sin x, cos x).
 #[inline]
 pub fn sin_cos(x: f64) -> (f64, f64) {
-    pxfm::f_sincos(x)
+    circular::sin_cos(x).unwrap_or_else(|| pxfm::f_sincos(x))
 }
 
 /// atan2(y, x).
 #[inline]
 pub fn atan2(y: f64, x: f64) -> f64 {
-    pxfm::f_atan2(y, x)
+    circular::angle(y, x).unwrap_or_else(|| pxfm::f_atan2(y, x))
 }
 
 /// ln Γ(x), x > 0.
@@ -72,6 +75,23 @@ pub fn erfc(x: f64) -> f64 {
     pxfm::f_erfc(x)
 }
 
+/// (f − s)!/k! for k = f, f + s, …, f = `first` and s = `stride`.
+const fn over_factorials<const N: usize>(first: u32, stride: u32) -> [f64; N] {
+    let mut values = [0.0; N];
+    let (mut value, mut k, mut index) = (1.0, first - stride, 0);
+    while index < N {
+        let mut step = 0;
+        while step < stride {
+            k += 1;
+            value /= k as f64;
+            step += 1;
+        }
+        values[index] = value;
+        index += 1;
+    }
+    values
+}
+
 /// e^x − 1 − x, without cancellation near 0.
 ///
 /// ```
@@ -82,12 +102,10 @@ pub fn erfc(x: f64) -> f64 {
 #[inline]
 pub fn exp_minus_1_minus_x(x: f64) -> f64 {
     if x.abs() < 0.35 {
-        // x²/2 · (1 + x/3 (1 + x/4 (1 + ...))): the term after x/16 is below 1e-17 of the first.
-        let mut tail = 1.0;
-        for k in (3..=15).rev() {
-            tail = 1.0 + x / f64::from(k) * tail;
-        }
-        0.5 * x * x * tail
+        // x²/2 · (1 + x/3 + x²/12 + …), the coefficients 2/k!: the first left out is below 1e-17 of the sum.
+        const COEFFICIENTS: [f64; 13] = over_factorials(3, 1);
+        let tail = COEFFICIENTS.iter().rev().fold(0.0, |tail, c| c + x * tail);
+        0.5 * x * x * (1.0 + x * tail)
     } else {
         expm1(x) - x
     }
@@ -97,14 +115,15 @@ pub fn exp_minus_1_minus_x(x: f64) -> f64 {
 #[inline]
 pub fn sin_minus_x(x: f64) -> f64 {
     if x.abs() < 0.5 {
-        // −x³/6 · (1 − x²/20 (1 − x²/42 (1 − ...))), alternating: eight factors reach 1e-17 of the first.
+        // −x³/6 · (1 − x²/20 + x⁴/840 − …), the coefficients 6/k!: the first left out is below 1e-17 of the
+        // sum.
+        const COEFFICIENTS: [f64; 7] = over_factorials(5, 2);
         let square = x * x;
-        let mut tail = 1.0;
-        for k in (2..=8).rev() {
-            let k = f64::from(k);
-            tail = 1.0 - square / ((2.0 * k) * (2.0 * k + 1.0)) * tail;
-        }
-        -x * square / 6.0 * tail
+        let tail = COEFFICIENTS
+            .iter()
+            .rev()
+            .fold(0.0, |tail, c| c - square * tail);
+        -x * square / 6.0 * (1.0 - square * tail)
     } else {
         sin_cos(x).0 - x
     }

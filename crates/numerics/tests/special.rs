@@ -101,6 +101,52 @@ fn atan2_is_within_one_unit_of_correct_rounding() {
     }
 }
 
+/// Near multiples of π/2 and up to large angles, where a poor reduction loses digits.
+#[test]
+fn sine_and_cosine_keep_their_digits_in_every_quadrant() {
+    let multiples = points(-7e4, 7e4, false)
+        .zip(points(1e-17, 1.0, true))
+        .map(|(k, off)| k.round() * std::f64::consts::FRAC_PI_2 * (1.0 + off));
+    for x in points(-20.0, 20.0, false)
+        .chain(points(-1.1e5, 1.1e5, false))
+        .chain(multiples)
+    {
+        let (sin, cos) = special::sin_cos(x);
+        let error = ulps(sin, core_math::sin(x)).max(ulps(cos, core_math::cos(x)));
+        assert!(error <= 1.0, "sin_cos({x}) is off by {error} ulp");
+    }
+    for x in [0.0, -0.0, 1e300, 5e-324, 1e5, 1e5 + 1.0] {
+        assert_eq!(special::sin_cos(x), (core_math::sin(x), core_math::cos(x)));
+    }
+    assert!(special::sin_cos(f64::NAN).0.is_nan() && special::sin_cos(f64::INFINITY).1.is_nan());
+}
+
+#[test]
+fn angles_of_points_all_around_keep_their_digits() {
+    for (turn, size) in points(-3.2, 3.2, false).zip(points(1e-150, 1e150, true)) {
+        let (x, y) = (turn.cos() * size, turn.sin());
+        for (y, x) in [
+            (y * size, x),
+            (y * 1e-3 * size, x),
+            (y * size, 1e-3 * x),
+            (y, x),
+        ] {
+            let error = ulps(special::atan2(y, x), core_math::atan2(y, x));
+            assert!(error <= 1.0, "atan2({y}, {x}) is off by {error} ulp");
+        }
+    }
+    for y in [0.0, -0.0, 1.0, -1.0, 1e-310, f64::INFINITY] {
+        for x in [0.0, -0.0, 1.0, -1.0, 7.0 / 16.0, f64::NEG_INFINITY] {
+            let (ours, exact) = (special::atan2(y, x), core_math::atan2(y, x));
+            assert!(
+                ulps(ours, exact) <= 1.0 || ours == exact,
+                "atan2({y}, {x}): {ours} {exact}"
+            );
+        }
+    }
+    assert!(special::atan2(f64::NAN, 1.0).is_nan());
+}
+
 #[test]
 fn functions_with_the_leading_terms_removed_keep_their_digits() {
     // The Taylor series from its first remaining term, smallest term first.

@@ -81,28 +81,22 @@ pub(super) struct LatticeLine<'a, 'm> {
 }
 
 impl LatticeLine<'_, '_> {
-    /// φ̂ of each part at θ, with a bound on its error.
-    fn transforms(&self, theta: f64) -> Vec<(f64, f64, f64)> {
-        let table = self.table.borrow();
-        self.prepared
-            .parts
-            .iter()
-            .enumerate()
-            .map(|(i, part)| {
-                let own = part.error + part.error_by_theta * theta;
-                match &*table {
-                    Some(table) => {
-                        let node = (theta / table.step).round() as usize;
-                        let (value, error) = (table.parts[i].values[node], table.parts[i].error);
-                        (value.re, value.im, own + error)
-                    }
-                    None => {
-                        let (real, imaginary) = part.rotated(theta);
-                        (real, imaginary, own)
-                    }
-                }
-            })
-            .collect()
+    /// φ̂ of part `index` at θ, with a bound on its error.
+    fn transformed(&self, index: usize, theta: f64, table: Option<&Table>) -> (f64, f64, f64) {
+        let part = &self.prepared.parts[index];
+        let own = part.error + part.error_by_theta * theta;
+        match table {
+            Some(table) => {
+                let node = (theta / table.step).round() as usize;
+                let known = &table.parts[index];
+                let value = known.values[node];
+                (value.re, value.im, own + known.error)
+            }
+            None => {
+                let (real, imaginary) = part.rotated(theta);
+                (real, imaginary, own)
+            }
+        }
     }
 }
 
@@ -111,8 +105,9 @@ impl Line for LatticeLine<'_, '_> {
         let (mut ln_modulus, mut phase) = (0.0, -self.t * theta);
         let mut error = self.saddle.error + ROUNDING * (1.0 + phase.abs());
         let mut known = true;
-        for (part, (real, imaginary, off)) in self.prepared.parts.iter().zip(self.transforms(theta))
-        {
+        let table = self.table.borrow();
+        for (index, part) in self.prepared.parts.iter().enumerate() {
+            let (real, imaginary, off) = self.transformed(index, theta, table.as_deref());
             let square = real * real + imaginary * imaginary;
             let modulus = square.sqrt();
             // Where the transform has all but vanished, its phase is lost in rounding, but not its size.
