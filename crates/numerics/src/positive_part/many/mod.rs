@@ -6,7 +6,7 @@
 //!    left out.
 //! 2. **Off a lattice** (`thinning`). For very many terms the transform decays quickly. Neighboring atoms are
 //!    merged on the safe side, and some hundred nodes of the Laplace integral (`contour`) are cheaper than a
-//!    lattice and free of the rounding of m-th powers.
+//!    lattice and free of the rounding of m-th powers. Where it would take longer, the lattice goes first.
 //! 3. **On a lattice** (`grid`). Otherwise the law is moved to a lattice on the safe side, and a handful of
 //!    Fourier transforms gives the sum of any number of terms ([`crate::lattice`]).
 //!
@@ -31,7 +31,7 @@ pub(super) const MANY: usize = 64;
 const MANY_TERMS: f64 = 300.0;
 /// Up to this many atoms try the contour first, too: its cost grows with the number of atoms.
 const FEW_ATOMS: usize = 400;
-/// Above this many terms the contour is tried first even if the tail is heavy.
+/// Above this many terms the contour is tried first even if the tail is heavy, and however long it takes.
 const VERY_MANY_TERMS: f64 = 1e5;
 /// A tail is heavy if the tilted law has at least this many times the variance of the law itself.
 const HEAVY_TAIL: f64 = 1.5;
@@ -70,28 +70,48 @@ impl Clipped {
             let few_terms = sum.count < MANY_TERMS || heavy;
             let by_contour = !few_terms || self.atoms.len() <= FEW_ATOMS;
             let width = flat.min(tilt).sqrt();
-            if by_contour {
+            let contour = |evaluate: fn(&Sum, &Tilted, f64) -> LnEnclosure| {
                 let width = (THINNING * accuracy).sqrt() * width;
                 let thinned = thinning::thinned(&self.atoms, width, end);
                 let thinner = Sum {
                     atoms: &thinned,
                     ..inner
                 };
-                if let Some(tilted) = Tilted::find(&thinner) {
-                    let bound = contour::evaluate(&thinner, &tilted, accuracy);
-                    value = value.intersected(end.only(bound));
+                match Tilted::find(&thinner) {
+                    Some(tilted) => end.only(evaluate(&thinner, &tilted, accuracy)),
+                    None => LnEnclosure::UNKNOWN,
                 }
-            }
-            let estimate = tilted.saddle.ln_estimate(Kernel::Ramp);
-            let known = match end {
-                End::Upper => value.upper,
-                End::Lower => value.lower,
             };
-            // Where the contour succeeds, the estimate is within a few percent. If the two differ by a factor
-            // e, the contour has given up.
-            if !by_contour || (known - estimate).abs() > 1.0 {
-                let bound = grid::evaluate(&inner, &tilted, self.bottom, (accuracy, width), end);
+            // Where a method succeeds, the estimate is within a few percent. If the two differ by a factor e,
+            // it has given up.
+            let estimate = tilted.saddle.ln_estimate(Kernel::Ramp);
+            let known = |bound: LnEnclosure| match end {
+                End::Upper => bound.upper,
+                End::Lower => bound.lower,
+            };
+            let gave_up = |bound| {
+                let off = (known(bound) - estimate).abs();
+                off.is_nan() || off > 1.0
+            };
+            let very_many = sum.count >= VERY_MANY_TERMS;
+            let by_line = by_contour.then(|| {
+                contour(match very_many {
+                    true => contour::evaluate,
+                    false => contour::evaluate_quickly,
+                })
+            });
+            if let Some(bound) = by_line {
                 value = value.intersected(bound);
+            }
+            if by_line.is_none_or(gave_up) {
+                let around = (accuracy, width);
+                let bound = grid::evaluate(&inner, &tilted, self.bottom, around, end);
+                value = value.intersected(bound);
+                // Where the lattice is too coarse for many terms, the contour may take its time.
+                let slowly = by_contour && !very_many && sum.count >= MANY_TERMS;
+                if slowly && gave_up(bound) {
+                    value = value.intersected(contour(contour::evaluate));
+                }
             }
         }
         self.unclipped(value, &inner, &tilted, end)
