@@ -40,7 +40,11 @@ pub(crate) struct Priced {
     /// Each of these is δ of some instance of the round; the one with the largest variance first.
     pub(crate) attained: Vec<Attained>,
     built: Mutex<Vec<BuiltPld>>,
+    resolutions: Mutex<Vec<KeptResolution>>,
 }
+
+/// A question for a distribution, as [`Priced::built`] takes it, and the resolution that answers it.
+type KeptResolution = ((Want, f64, f64, ComposedRounds), Option<Resolution>);
 
 /// A privacy loss distribution, and the names of the bounds that it was built from.
 #[derive(Clone, Debug)]
@@ -81,6 +85,7 @@ impl Priced {
             dominating_name,
             attained: attained_profiles(round, fineness)?,
             built: Mutex::new(Vec::new()),
+            resolutions: Mutex::new(Vec::new()),
         })
     }
 
@@ -95,6 +100,7 @@ impl Priced {
             dominating_name: name,
             attained: attained_profiles(round, Fineness::Coarse)?,
             built: Mutex::new(Vec::new()),
+            resolutions: Mutex::new(Vec::new()),
         })
     }
 
@@ -136,31 +142,58 @@ impl Priced {
             .map(|built| built.pld))
     }
 
-    /// A distribution of this accuracy that reaches to this tail, built once and kept. `None` if the loss is
-    /// always zero, or if an optimistic one cannot be built: leaving a round out lowers the bound.
-    pub(crate) fn built(
+    /// Whether the laws alone stand for the round.
+    fn is_by_laws(&self, want: Want) -> bool {
+        want == Want::Laws || self.dominating.others.is_empty()
+    }
+
+    /// The resolution of a distribution, found once and kept: where it ends is found by a search. `None` if
+    /// the loss is always zero.
+    fn resolution(
         &self,
         want: Want,
         accuracy: f64,
         ln_tail: f64,
         composed: ComposedRounds,
-    ) -> Result<Option<BuiltPld>, Error> {
-        let by_laws = want == Want::Laws || self.dominating.others.is_empty();
-        let resolution = match want {
-            Want::Dominating if !by_laws => {
+    ) -> Option<Resolution> {
+        let question = (want, accuracy, ln_tail, composed);
+        // As in `built`, entries are only ever added whole, and the lock is not held during the search.
+        let kept = || {
+            self.resolutions
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let found = kept().iter().find(|(asked, _)| *asked == question).copied();
+        if let Some((_, resolution)) = found {
+            return resolution;
+        }
+        let resolution = self.search_resolution(want, accuracy, ln_tail, composed);
+        kept().push((question, resolution));
+        resolution
+    }
+
+    fn search_resolution(
+        &self,
+        want: Want,
+        accuracy: f64,
+        ln_tail: f64,
+        composed: ComposedRounds,
+    ) -> Option<Resolution> {
+        Some(match want {
+            Want::Dominating if !self.is_by_laws(want) => {
                 Resolution::of_bounds(&self.dominating, accuracy, ln_tail, composed)
             }
             Want::Dominating | Want::Laws => {
                 let laws = &self.dominating.laws;
                 if laws.iter().all(|law| law.atoms().loss_limit() == 0.0) {
-                    return Ok(None);
+                    return None;
                 }
                 Resolution::for_accuracy(laws, Side::Upper, accuracy, ln_tail, composed)
             }
             Want::Attained(index, _) => {
                 let profile = &self.attained[index].profile;
                 if profile.is_zero() {
-                    return Ok(None);
+                    return None;
                 }
                 match profile {
                     LowerProfile::Law(profile) => {
@@ -173,7 +206,22 @@ impl Priced {
                     }
                 }
             }
+        })
+    }
+
+    /// A distribution of this accuracy that reaches to this tail, built once and kept. `None` if the loss is
+    /// always zero, or if an optimistic one cannot be built: leaving a round out lowers the bound.
+    pub(crate) fn built(
+        &self,
+        want: Want,
+        accuracy: f64,
+        ln_tail: f64,
+        composed: ComposedRounds,
+    ) -> Result<Option<BuiltPld>, Error> {
+        let Some(resolution) = self.resolution(want, accuracy, ln_tail, composed) else {
+            return Ok(None);
         };
+        let by_laws = self.is_by_laws(want);
         // A panic elsewhere while the lock was held leaves the list as it was: entries are only ever added
         // whole. The lock is not held while building, which uses all cores.
         let built = || self.built.lock().unwrap_or_else(PoisonError::into_inner);

@@ -74,6 +74,12 @@ use values::{parallel, sparse};
 /// (optimistic).
 const LEFT_TAIL: f64 = 1e-10;
 
+/// A law that takes long is first evaluated at one in this many of the points where it is to be known.
+const LOOK: usize = 12;
+/// It is evaluated nowhere between two points where ln δ by it exceeds that by other bounds by more than
+/// this: a factor of 20, which profiles do not make up for between two such points.
+const FAR_ABOVE: f64 = 3.0;
+
 /// A bound is named in `method` if it is the smallest one at no less than one in this many lattice points.
 const NAMED_SHARE: usize = 20;
 
@@ -180,9 +186,8 @@ impl Pld {
             true => sparse(last),
             false => (0..=last).collect(),
         };
-        let known = parallel(asked.len() as i64 - 1, |k| {
-            bounds.ln_delta(lattice.loss(asked[k as usize]), accuracy)
-        });
+        let losses: Vec<f64> = asked.iter().map(|&i| lattice.loss(i)).collect();
+        let known = smallest(bounds, &losses, accuracy);
         let mut names: Vec<&'static str> = Vec::new();
         for (_, name) in &known {
             let share = known.iter().filter(|(_, other)| other == name).count();
@@ -361,10 +366,70 @@ impl Pld {
     }
 }
 
+/// The smallest of several bounds on ln δ at each of rising losses, and which it is.
+///
+/// Where a law takes long and other bounds do not, the law is evaluated at one in `LOOK` of the losses, and
+/// then only in the stretches at whose ends it is not far above the others. That another bound is used
+/// instead changes nothing in soundness.
+fn smallest(bounds: &Dominating, losses: &[f64], accuracy: f64) -> Vec<(f64, &'static str)> {
+    let last = losses.len() - 1;
+    if !bounds.has_quick_rivals() {
+        return parallel(last as i64, |k| {
+            bounds.ln_delta(losses[k as usize], accuracy)
+        });
+    }
+    let looks = last.div_ceil(LOOK);
+    let place = |look: usize| (look * LOOK).min(last);
+    // The laws' value, and whether it is not far above the others.
+    let seen = parallel(looks as i64, |look| {
+        let loss = losses[place(look as usize)];
+        let laws = bounds.laws_ln_delta(loss, accuracy);
+        (laws, laws <= bounds.quick_ln_delta(loss) + FAR_ABOVE)
+    });
+    parallel(last as i64, |k| {
+        let (k, look) = (k as usize, k as usize / LOOK);
+        let next = (look + 1).min(looks);
+        let laws = match (k == place(look), seen[look].1 || seen[next].1) {
+            (true, _) => seen[look].0,
+            (false, true) => bounds.laws_ln_delta(losses[k], accuracy),
+            (false, false) => 0.0,
+        };
+        bounds.smallest(laws, losses[k], accuracy)
+    })
+}
+
 /// The first index in [1, reach] where a monotone condition holds, or `reach`, with a logarithmic number of
 /// evaluations.
 fn first_index(reach: i64, condition: impl Fn(i64) -> bool) -> i64 {
     // Indices are at most 2·MOST_POINTS, far within both types.
     let found = bisect_integers_from_below(16, reach.max(0) as u64, |i| condition(i as i64));
     (found.holds as i64).max(1)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{LOOK, smallest};
+    use crate::cells::Fineness;
+    use crate::laws::Priced;
+    use crate::local::Domain;
+    use crate::mechanism::Mechanism;
+    use crate::round::Round;
+
+    /// The law is below the bound without a shuffler at small losses and far above it at large ones.
+    #[test]
+    fn a_law_left_out_where_it_is_far_above_changes_no_value() {
+        let mechanism = Mechanism::gaussian(0.3, Domain::Interval).unwrap();
+        let round = Round::new(mechanism, 200).unwrap();
+        let bounds = Priced::new(&round, Fineness::Coarse).unwrap().dominating;
+        let losses: Vec<f64> = (0..=7 * LOOK + 5).map(|i| 0.35 * i as f64).collect();
+        let found = smallest(&bounds, &losses, 1e-4);
+        assert_eq!(found.len(), losses.len());
+        for ((value, name), loss) in found.iter().zip(losses) {
+            let (best, winner) = bounds.ln_delta(loss, 1e-4);
+            assert_eq!((*value, *name), (best, winner), "at a loss of {loss}");
+        }
+        let is_law = |(_, name): &(f64, &str)| *name == "profile";
+        assert!(found.iter().any(is_law) && !found.iter().all(is_law));
+    }
 }
