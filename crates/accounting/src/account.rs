@@ -236,10 +236,5 @@ impl Account {
 
 /// A δ at which ε can be computed.
 pub(crate) fn answerable(delta: Delta) -> Result<f64, Error> {
-    within(
-        Parameter::Delta,
-        delta.value(),
-        (Delta::SMALLEST..1.0).contains(&delta.value()),
-        "[1e-300, 1)",
-    )
+    Ok(Delta::of_epsilon(delta.value())?.value())
 }

@@ -47,6 +47,24 @@ impl Delta {
     /// The smallest δ for which an ε is computed.
     pub const SMALLEST: f64 = 1e-300;
 
+    /// δ at which an ε can be computed, in [1e-300, 1).
+    ///
+    /// ```
+    /// use shuffledp_accounting::Delta;
+    /// assert_eq!(Delta::of_epsilon(1e-6)?, Delta::new(1e-6)?);
+    /// assert_eq!(Delta::of_epsilon(2.0).unwrap_err().to_string(), "delta 2 is outside [1e-300, 1)");
+    /// # Ok::<(), shuffledp_accounting::Error>(())
+    /// ```
+    pub fn of_epsilon(value: f64) -> Result<Self, Error> {
+        within(
+            Parameter::Delta,
+            value,
+            (Self::SMALLEST..1.0).contains(&value),
+            "[1e-300, 1)",
+        )
+        .map(Self)
+    }
+
     /// δ in [0, 1].
     ///
     /// ```

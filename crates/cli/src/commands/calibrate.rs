@@ -80,7 +80,7 @@ impl CalibrateArguments {
         let target = self.target_epsilon;
         let target = Epsilon::new(target.0)
             .map_err(|_| Failure::value("--target-epsilon", target, "in [0, inf)"))?;
-        let delta = Delta::new(self.delta.0)?;
+        let delta = Delta::of_epsilon(self.delta.0)?;
         let unknown = self.solve.unknown();
         let spec = self.round.open(unknown, "what is to be solved for")?;
         // A description that is invalid at every value is refused here. The number of users is large, so that

@@ -28,7 +28,7 @@ pub(crate) struct DeltaArguments {
 
 impl EpsilonArguments {
     pub(crate) fn delta(&self) -> Result<Delta, Failure> {
-        Ok(Delta::new(self.delta.0)?)
+        Ok(Delta::of_epsilon(self.delta.0)?)
     }
 
     pub(crate) fn report(&self) -> Result<Report, Failure> {
