@@ -6,7 +6,8 @@
 //!    left out.
 //! 2. **Off a lattice** (`thinning`). For very many terms the transform decays quickly. Neighboring atoms are
 //!    merged on the safe side, and some hundred nodes of the Laplace integral (`contour`) are cheaper than a
-//!    lattice and free of the rounding of m-th powers. Where it would take longer, the lattice goes first.
+//!    lattice and free of the rounding of m-th powers. Where it would take longer, the lattice goes
+//!    first for an upper end.
 //! 3. **On a lattice** (`grid`). Otherwise the law is moved to a lattice on the safe side, and a handful of
 //!    Fourier transforms gives the sum of any number of terms ([`crate::lattice`]).
 //!
@@ -93,11 +94,13 @@ impl Clipped {
                 let off = (known(bound) - estimate).abs();
                 off.is_nan() || off > 1.0
             };
-            let very_many = sum.count >= VERY_MANY_TERMS;
+            // Atoms gathered on a lattice lose more than atoms spread over it: only an upper end may do
+            // without the contour.
+            let quickly = end == End::Upper && sum.count < VERY_MANY_TERMS;
             let by_line = by_contour.then(|| {
-                contour(match very_many {
-                    true => contour::evaluate,
-                    false => contour::evaluate_quickly,
+                contour(match quickly {
+                    true => contour::evaluate_quickly,
+                    false => contour::evaluate,
                 })
             });
             if let Some(bound) = by_line {
@@ -108,7 +111,7 @@ impl Clipped {
                 let bound = grid::evaluate(&inner, &tilted, self.bottom, around, end);
                 value = value.intersected(bound);
                 // Where the lattice is too coarse for many terms, the contour may take its time.
-                let slowly = by_contour && !very_many && sum.count >= MANY_TERMS;
+                let slowly = by_contour && quickly && sum.count >= MANY_TERMS;
                 if slowly && gave_up(bound) {
                     value = value.intersected(contour(contour::evaluate));
                 }
