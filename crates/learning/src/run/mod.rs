@@ -39,7 +39,7 @@ mod setup;
 mod spec;
 mod trained;
 
-pub use choices::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind};
+pub use choices::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind, ScheduleKind};
 pub use folder::Folder;
 pub use log::{Point, Price, to_csv};
 pub use setup::{Setup, Unit};
