@@ -87,6 +87,27 @@ fn what_is_committed_is_what_is_made() {
     }
 }
 
+/// An exhibit that learns is made of the logs of its runs, without data.
+#[test]
+fn what_was_learnt_is_made_from_logs() {
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("papers-from-logs");
+    let id = "subsampled-shuffle-rdp/figure-3";
+    let runs = "subsampled-shuffle-rdp/runs";
+    std::fs::create_dir_all(out.join(runs)).unwrap();
+    for log in std::fs::read_dir(committed().join(runs)).unwrap() {
+        let log = log.unwrap();
+        std::fs::copy(log.path(), out.join(runs).join(log.file_name())).unwrap();
+    }
+    let output = run(&[id, "--out", out.to_str().unwrap()]);
+    assert!(output.status.success(), "{output:?}");
+    for ending in ["csv", "svg", "md"] {
+        let name = format!("{id}.{ending}");
+        let made = std::fs::read_to_string(out.join(&name)).unwrap();
+        let kept = std::fs::read_to_string(committed().join(&name)).unwrap();
+        same(&made, &kept, &name);
+    }
+}
+
 /// The table of docs/directions.md is the exhibit's, which the test above makes anew.
 #[test]
 fn the_page_on_directions_has_the_table_of_its_exhibit() {

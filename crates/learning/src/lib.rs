@@ -57,7 +57,7 @@ pub use error::Error;
 pub use features::{oriented_gradients, scattering};
 pub use gradients::Gradients;
 pub use models::{Activation, Model, Real, Workspace};
-pub use optimizer::{Optimizer, Rule, Schedule};
+pub use optimizer::{Optimizer, RateStep, Rule, Schedule};
 pub use plain::PlainSgd;
 pub use secure_sum_sgd::{SecureSumSgd, Sharing};
 pub use shuffled_sgd::{ShuffledSgd, Way};

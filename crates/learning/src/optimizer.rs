@@ -10,6 +10,7 @@
 
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
+use shuffledp_accounting::plain;
 
 /// How a step follows from a gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,8 +23,18 @@ pub enum Rule {
     Adam(f64, f64),
 }
 
-/// How the rate η changes over the rounds.
+/// A rate that holds from a round on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    /// The first round with this rate; rounds are counted from 1.
+    pub from: u64,
+    /// The rate.
+    pub rate: f64,
+}
+
+/// How the rate η changes over the rounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Schedule {
@@ -33,19 +44,57 @@ pub enum Schedule {
     Cosine,
     /// As 1/√t.
     Root,
+    /// Other rates from some rounds on, in the order of these rounds.
+    Steps(Vec<RateStep>),
 }
 
 impl Schedule {
-    /// The factor of the rate in round `round`, from 1, of `rounds`.
-    pub fn factor(self, round: u64, rounds: u64) -> f64 {
+    /// The rate in round `round`, from 1, of `rounds`, where that of the first is `first`.
+    ///
+    /// ```
+    /// use shuffledp_learning::{RateStep, Schedule};
+    /// let steps = Schedule::Steps(vec![RateStep { from: 421, rate: 0.18 }]);
+    /// assert_eq!(steps.rate(0.3, 420, 1200), 0.3);
+    /// assert_eq!(steps.rate(0.3, 421, 1200), 0.18);
+    /// ```
+    pub fn rate(&self, first: f64, round: u64, rounds: u64) -> f64 {
         match self {
-            Self::Constant => 1.0,
+            Self::Constant => first,
             Self::Cosine => {
                 let done = (round.saturating_sub(1)) as f64 / rounds.max(1) as f64;
-                0.5 * (1.0 + (std::f64::consts::PI * done.min(1.0)).cos())
+                first * (0.5 * (1.0 + (std::f64::consts::PI * done.min(1.0)).cos()))
             }
-            Self::Root => 1.0 / (round.max(1) as f64).sqrt(),
+            Self::Root => first * (1.0 / (round.max(1) as f64).sqrt()),
+            Self::Steps(steps) => {
+                let begun = steps.iter().rev().find(|step| step.from <= round);
+                begun.map_or(first, |step| step.rate)
+            }
         }
+    }
+
+    /// Refuses steps that do not follow one another, or have no rate.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let Self::Steps(steps) = self else {
+            return Ok(());
+        };
+        let mut last = 1;
+        for &RateStep { from, rate } in steps {
+            let refuse = |allowed: &str| {
+                Err(Error::parameter(
+                    "steps",
+                    format!("{from}={}", plain(rate)),
+                    allowed,
+                ))
+            };
+            if from <= last {
+                return refuse("rounds that rise, from 2 on");
+            }
+            if !(rate > 0.0 && rate.is_finite()) {
+                return refuse("rates in (0, inf)");
+            }
+            last = from;
+        }
+        Ok(())
     }
 }
 
@@ -192,7 +241,7 @@ impl Optimizer {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::{Optimizer, Rule, Schedule};
+    use super::{Optimizer, RateStep, Rule, Schedule};
 
     #[test]
     fn steps_are_those_of_the_formulas() {
@@ -221,10 +270,54 @@ mod tests {
 
     #[test]
     fn rates_fall_as_they_say() {
-        assert_eq!(Schedule::Constant.factor(7, 10), 1.0);
-        assert_eq!(Schedule::Cosine.factor(1, 10), 1.0);
-        assert!((Schedule::Cosine.factor(6, 10) - 0.5).abs() < 1e-12);
-        assert_eq!(Schedule::Root.factor(4, 10), 0.5);
+        assert_eq!(Schedule::Constant.rate(3.0, 7, 10), 3.0);
+        assert_eq!(Schedule::Cosine.rate(3.0, 1, 10), 3.0);
+        assert!((Schedule::Cosine.rate(3.0, 6, 10) - 1.5).abs() < 1e-12);
+        assert_eq!(Schedule::Root.rate(3.0, 4, 10), 1.5);
+        let step = |from, rate| RateStep { from, rate };
+        let steps = Schedule::Steps(vec![step(3, 0.5), step(5, 2.0)]);
+        let rates: Vec<f64> = (1..=6).map(|round| steps.rate(1.0, round, 6)).collect();
+        assert_eq!(rates, [1.0, 1.0, 0.5, 0.5, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn steps_that_do_not_follow_one_another_are_refused() {
+        let of = |steps: &[(u64, f64)]| {
+            let steps = steps.iter().map(|&(from, rate)| RateStep { from, rate });
+            Schedule::Steps(steps.collect()).check()
+        };
+        assert!(of(&[(2, 0.5), (3, 2.0)]).is_ok());
+        for wrong in [
+            &[(1, 0.5)][..],
+            &[(0, 0.5)],
+            &[(5, 0.5), (5, 0.4)],
+            &[(5, 0.5), (4, 0.4)],
+            &[(5, 0.0)],
+            &[(5, f64::NAN)],
+            &[(5, f64::INFINITY)],
+        ] {
+            assert!(of(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    /// Runs that were stored before there were steps are read.
+    #[test]
+    fn a_schedule_is_stored_by_its_name() {
+        for (schedule, json) in [
+            (Schedule::Constant, "\"constant\""),
+            (Schedule::Cosine, "\"cosine\""),
+            (Schedule::Root, "\"root\""),
+            (
+                Schedule::Steps(vec![RateStep {
+                    from: 421,
+                    rate: 0.18,
+                }]),
+                r#"{"steps":[{"from":421,"rate":0.18}]}"#,
+            ),
+        ] {
+            assert_eq!(serde_json::to_string(&schedule).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Schedule>(json).unwrap(), schedule);
+        }
     }
 
     #[test]

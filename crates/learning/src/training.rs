@@ -19,7 +19,7 @@ pub struct Recipe {
     pub rounds: u64,
     /// η in the first round.
     pub rate: f64,
-    /// How it falls.
+    /// How it changes.
     pub schedule: Schedule,
     /// The rule of a step.
     pub rule: Rule,
@@ -75,6 +75,7 @@ impl Training {
         if !(1..=1_000_000_000).contains(&recipe.rounds) {
             return Err(Error::parameter("rounds", recipe.rounds, "[1, 1e9]"));
         }
+        recipe.schedule.check()?;
         Ok(Self {
             server: Optimizer::new(recipe.rule, parameters, recipe.radius)?,
             accountant: Accountant::new(population, users)?,
@@ -136,7 +137,13 @@ impl Training {
             self.accountant.compose(round, 1)?;
         }
         self.done += 1;
-        let rate = self.recipe.rate * self.recipe.schedule.factor(self.done, self.recipe.rounds);
+        let Recipe {
+            rate,
+            rounds,
+            ref schedule,
+            ..
+        } = self.recipe;
+        let rate = schedule.rate(rate, self.done, rounds);
         let gathered = algorithm.round(&mut self.server, rate, key.round(self.done))?;
         Ok(Report {
             round: self.done,

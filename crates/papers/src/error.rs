@@ -27,14 +27,22 @@ pub enum Error {
     /// A run without protection was to be priced.
     #[error("a run without protection has no price")]
     Unprotected,
-    /// Runs that share one list of prices are charged for different rounds.
-    #[error("the runs of {exhibit} differ in price")]
-    TwoPrices {
-        /// The exhibit that compares them.
-        exhibit: &'static str,
+    /// A run that is not logged was asked for without a folder of examples.
+    #[error("the run {run} is not kept, and there is no folder of MNIST to make it from")]
+    NoData {
+        /// The name of the run.
+        run: String,
+    },
+    /// The log of a run cannot be read, or not be written.
+    #[error("the log {}: {why}", path.display())]
+    Log {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What is wrong with it.
+        why: String,
     },
     /// An exhibit that learns was asked for without a [`School`](crate::School).
-    #[error("{exhibit} learns from MNIST, and there is no folder to read it from")]
+    #[error("{exhibit} learns from MNIST, and there is no school")]
     NoSchool {
         /// The exhibit.
         exhibit: &'static str,

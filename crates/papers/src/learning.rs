@@ -1,23 +1,30 @@
-//! Exhibits that learn. A run is a command line of `shuffledp train`, which the note prints; a process makes
-//! it once, however many exhibits read it. Accuracy is drawn over the ε that some account gives to each
-//! round.
+//! Exhibits that learn. A run is a command line of `shuffledp train`, which the note prints. Its course is
+//! kept in a log ([`crate::runs`]): where the log is there and of the same command, nothing is run. Accuracy
+//! is drawn over the ε that some account gives to each round.
 
 use crate::curves::epsilon;
 use crate::error::Error;
+use crate::runs::Log;
 use rayon::prelude::*;
 use shuffledp::learning::Dataset;
 use shuffledp::learning::data::idx;
 use shuffledp::{Round, Side, Standing};
 use shuffledp_plot::{Look, Series, Sheet};
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Trains as a command line says.
 pub trait Learner {
-    /// Runs what stands behind `shuffledp train --data MNIST`, in memory and without prices. `step` is told
-    /// of every round, and of how many there are. An error of the learner's own is [`Error::Run`].
-    fn course(&self, line: &str, step: &mut dyn FnMut(u64, u64)) -> Result<Course, Error>;
+    /// Runs what stands behind `shuffledp train --data MNIST`, on the files of MNIST in a folder, in memory
+    /// and without prices. `step` is told of every round, and of how many there are. An error of the
+    /// learner's own is [`Error::Run`].
+    fn course(
+        &self,
+        data: &Path,
+        line: &str,
+        step: &mut dyn FnMut(u64, u64),
+    ) -> Result<Course, Error>;
 }
 
 /// How well a run went, without its price.
@@ -29,50 +36,147 @@ pub struct Course {
     pub looks: Vec<(u64, f64)>,
 }
 
+/// A run that a command line describes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// The name of its log, without the ending, as in `shuffled-check-in/runs/sample`.
+    pub(crate) log: &'static str,
+    /// What stands behind `shuffledp train --data MNIST`.
+    pub(crate) line: &'static str,
+}
+
+impl Run {
+    /// The whole command, as a note and a log have it.
+    fn command(&self) -> String {
+        format!("shuffledp train --data MNIST {}", self.line)
+    }
+}
+
+/// A name and its course.
+type Known = (String, Rc<Course>);
+
+/// A round, numbers of such rounds, and δ.
+type Asked = (Round, Vec<u64>, f64);
+
 /// The folder of the examples, somebody who learns from them, and the runs so far.
 pub struct School<'a> {
-    data: &'a Path,
+    data: Option<&'a Path>,
     learner: &'a dyn Learner,
     watch: &'a dyn Fn(u64, u64),
-    runs: RefCell<Vec<(String, Rc<Course>)>>,
+    /// The folder of the logs, and whether to run again what is logged.
+    kept: Option<(PathBuf, bool)>,
+    /// Courses of this process, by the names of their logs.
+    runs: RefCell<Vec<Known>>,
+    /// Prices of this process, by what was asked.
+    prices: RefCell<Vec<(Asked, Rc<Vec<Bracket>>)>>,
 }
 
 impl<'a> School<'a> {
-    /// A folder with MNIST's files. `watch` is told how many rounds of a run are done, and of how many.
-    pub fn new(data: &'a Path, learner: &'a dyn Learner, watch: &'a dyn Fn(u64, u64)) -> Self {
+    /// A folder with MNIST's files; without one, only runs that are logged are known. `watch` is told how
+    /// many rounds of a run are done, and of how many.
+    pub fn new(
+        data: Option<&'a Path>,
+        learner: &'a dyn Learner,
+        watch: &'a dyn Fn(u64, u64),
+    ) -> Self {
         Self {
             data,
             learner,
             watch,
+            kept: None,
             runs: RefCell::new(Vec::new()),
+            prices: RefCell::new(Vec::new()),
         }
     }
 
-    /// The course of `shuffledp train --data MNIST` and these words.
-    pub(crate) fn run(&self, line: &str) -> Result<Rc<Course>, Error> {
-        let known = |(words, _): &&(String, Rc<Course>)| words == line;
-        if let Some((_, course)) = self.runs.borrow().iter().find(known) {
-            return Ok(Rc::clone(course));
+    /// Reads and writes the logs of runs below this folder, as in `shuffled-check-in/runs/sample.csv`. With
+    /// `again` every run is made again, and its log written anew.
+    #[must_use]
+    pub fn keeping(mut self, folder: &Path, again: bool) -> Self {
+        self.kept = Some((folder.to_owned(), again));
+        self
+    }
+
+    /// The course of a run.
+    pub(crate) fn run(&self, run: &Run) -> Result<Rc<Course>, Error> {
+        let command = run.command();
+        if let Some(course) = self.known(run.log, &command)? {
+            return Ok(course);
         }
+        let data = self.data.ok_or_else(|| Error::NoData {
+            run: run.log.to_owned(),
+        })?;
         let mut step = |done: u64, planned: u64| (self.watch)(done, planned);
-        let course = Rc::new(self.learner.course(line, &mut step)?);
-        let run = (line.to_owned(), Rc::clone(&course));
-        self.runs.borrow_mut().push(run);
-        Ok(course)
+        let course = self.learner.course(data, run.line, &mut step)?;
+        self.keep(run.log, &command, course)
     }
 
     /// The pictures themselves.
     pub(crate) fn mnist(&self) -> Result<Dataset, Error> {
-        Ok(idx::read(self.data)?)
+        let data = self.data.ok_or_else(|| Error::NoData {
+            run: "on principal components".to_owned(),
+        })?;
+        Ok(idx::read(data)?)
+    }
+
+    /// [`certified`], once for all exhibits that ask the same.
+    pub(crate) fn certified(
+        &self,
+        round: &Round,
+        rounds: &[u64],
+        delta: f64,
+    ) -> Result<Rc<Vec<Bracket>>, Error> {
+        let asked = (round.clone(), rounds.to_vec(), delta);
+        if let Some((_, prices)) = self.prices.borrow().iter().find(|known| known.0 == asked) {
+            return Ok(Rc::clone(prices));
+        }
+        let prices = Rc::new(certified(round, rounds, delta)?);
+        self.prices.borrow_mut().push((asked, Rc::clone(&prices)));
+        Ok(prices)
+    }
+
+    /// From memory or from the log, if it is of this command and not asked for again.
+    fn known(&self, name: &str, command: &str) -> Result<Option<Rc<Course>>, Error> {
+        let known = |(known, _): &&Known| known == name;
+        if let Some((_, course)) = self.runs.borrow().iter().find(known) {
+            return Ok(Some(Rc::clone(course)));
+        }
+        let log = match &self.kept {
+            Some((folder, false)) => Log::read(&log_in(folder, name))?,
+            _ => None,
+        };
+        let log = log.filter(|log| log.command == command);
+        Ok(log.map(|log| self.remembered(name, log.course)))
+    }
+
+    /// Into the log and into memory.
+    fn keep(&self, name: &str, command: &str, course: Course) -> Result<Rc<Course>, Error> {
+        let log = Log {
+            command: command.to_owned(),
+            course,
+        };
+        if let Some((folder, _)) = &self.kept {
+            log.write(&log_in(folder, name))?;
+        }
+        Ok(self.remembered(name, log.course))
+    }
+
+    fn remembered(&self, name: &str, course: Course) -> Rc<Course> {
+        let course = Rc::new(course);
+        let run = (name.to_owned(), Rc::clone(&course));
+        self.runs.borrow_mut().push(run);
+        course
     }
 }
 
-/// Command lines, as a block of a note.
-pub(crate) fn commands(lines: &[&str]) -> String {
-    let lines: Vec<String> = lines
-        .iter()
-        .map(|line| format!("shuffledp train --data MNIST {line}"))
-        .collect();
+/// The file of a log.
+fn log_in(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.csv"))
+}
+
+/// The commands of runs, as a block of a note.
+pub(crate) fn commands(runs: &[&Run]) -> String {
+    let lines: Vec<String> = runs.iter().map(|run| run.command()).collect();
     format!("```sh\n{}\n```", lines.join("\n"))
 }
 
@@ -82,23 +186,40 @@ pub(crate) fn charged(course: &Course) -> Result<Round, Error> {
     round.ok_or(Error::Unprotected)
 }
 
-/// The certified ε of so many rounds of a kind, for each of several numbers of them, on all cores.
-pub(crate) fn certified(
-    round: &Round,
-    rounds: &[u64],
-    delta: f64,
-) -> Result<Vec<(u64, f64)>, Error> {
-    let one = |rounds: u64| epsilon(round, rounds as f64, delta);
-    rounds
-        .par_iter()
-        .map(|&rounds| Ok((rounds, one(rounds)?.upper().value())))
-        .collect()
+/// The certified bracket of ε of so many rounds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bracket {
+    rounds: u64,
+    pub(crate) lower: f64,
+    pub(crate) upper: f64,
 }
 
-/// The price of so many rounds in such a list.
-pub(crate) fn listed(prices: &[(u64, f64)], rounds: u64) -> Option<f64> {
-    let price = prices.iter().find(|price| price.0 == rounds);
-    price.map(|price| price.1)
+/// The certified bracket of ε of so many rounds of a kind, for each of several numbers of them, on all cores.
+pub(crate) fn certified(round: &Round, rounds: &[u64], delta: f64) -> Result<Vec<Bracket>, Error> {
+    let one = |&rounds: &u64| {
+        let answer = epsilon(round, rounds as f64, delta)?;
+        Ok(Bracket {
+            rounds,
+            lower: answer.lower().value(),
+            upper: answer.upper().value(),
+        })
+    };
+    rounds.par_iter().map(one).collect()
+}
+
+/// The bracket of so many rounds in such a list.
+pub(crate) fn listed(prices: &[Bracket], rounds: u64) -> Option<Bracket> {
+    let price = prices.iter().find(|price| price.rounds == rounds);
+    price.copied()
+}
+
+/// The looks after these rounds.
+pub(crate) fn looks_after(course: &Course, rounds: &[u64]) -> Vec<(u64, f64)> {
+    let looks = course.looks.iter();
+    looks
+        .filter(|look| rounds.contains(&look.0))
+        .copied()
+        .collect()
 }
 
 /// Accuracy after a round, and the ε of all rounds up to it.
@@ -115,6 +236,8 @@ pub(crate) struct Line {
     /// What its ε is worth.
     pub(crate) standing: Option<Standing>,
     pub(crate) looks: Vec<Seen>,
+    /// One standard deviation of accuracy for each look, where it is a mean of several runs.
+    deviations: Vec<f64>,
 }
 
 impl Line {
@@ -137,7 +260,18 @@ impl Line {
             name: name.to_owned(),
             standing,
             looks: looks.collect(),
+            deviations: Vec::new(),
         }
+    }
+
+    /// The same with bars: the deviation after a round, for each look.
+    pub(crate) fn with_deviations(mut self, deviation: impl Fn(u64) -> f64) -> Self {
+        self.deviations = self
+            .looks
+            .iter()
+            .map(|look| deviation(look.round))
+            .collect();
+        self
     }
 
     /// The first look that is at least this good.
@@ -173,15 +307,33 @@ pub(crate) fn over_epsilon(lines: &[Line], marks: &[(&str, &[(f64, f64)])]) -> S
     let rounds = rows.iter().map(|row| row.1.map(|round| round as f64));
     let mut all = vec![series("round", Look::Hidden, rounds.collect())];
     for line in lines {
-        let values = rows.iter().map(|&(epsilon, round)| {
-            let here = |look: &&Seen| look.epsilon == epsilon && Some(look.round) == round;
-            line.looks.iter().find(here).map(|look| look.accuracy)
-        });
+        let valued = |value: &dyn Fn(usize) -> Option<f64>| -> Vec<Option<f64>> {
+            let values = rows.iter().map(|&(epsilon, round)| {
+                let here = |look: &Seen| look.epsilon == epsilon && Some(look.round) == round;
+                value(line.looks.iter().position(here)?)
+            });
+            values.collect()
+        };
+        let accuracy = |at: usize| Some(line.looks[at].accuracy);
         let name = match line.standing {
             Some(standing) => format!("{} ({standing})", line.name),
             None => line.name.clone(),
         };
-        all.push(series(&name, Look::Path, values.collect()));
+        let look = match line.deviations.is_empty() {
+            true => Look::Path,
+            false => Look::Marks,
+        };
+        all.push(series(&name, look, valued(&accuracy)));
+        // Bars stand right behind their marks.
+        for (side, sign) in [(Side::Upper, 1.0), (Side::Lower, -1.0)] {
+            if look == Look::Marks {
+                let end = |at: usize| Some(accuracy(at)? + sign * line.deviations.get(at)?);
+                all.push(Series {
+                    side,
+                    ..series("one deviation of it", Look::Whisker, valued(&end))
+                });
+            }
+        }
     }
     for (name, points) in marks {
         let values = rows.iter().map(|&(epsilon, round)| {
@@ -212,7 +364,7 @@ pub(crate) fn spread(values: &[f64]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Course, Learner, Line, School, over_epsilon, spread};
+    use super::{Course, Learner, Line, Run, School, over_epsilon, spread};
     use crate::Error;
     use std::cell::Cell;
     use std::path::Path;
@@ -221,7 +373,12 @@ mod tests {
     struct Counting(Cell<usize>);
 
     impl Learner for Counting {
-        fn course(&self, line: &str, step: &mut dyn FnMut(u64, u64)) -> Result<Course, Error> {
+        fn course(
+            &self,
+            _: &Path,
+            line: &str,
+            step: &mut dyn FnMut(u64, u64),
+        ) -> Result<Course, Error> {
             if line.is_empty() {
                 return Err(Error::Run("nothing to do".into()));
             }
@@ -238,13 +395,48 @@ mod tests {
     fn a_line_is_run_once_and_an_error_passes_through() {
         let (learner, seen) = (Counting(Cell::new(0)), Cell::new((0, 0)));
         let watch = |done: u64, planned: u64| seen.set((done, planned));
-        let school = School::new(Path::new(""), &learner, &watch);
-        for line in ["one", "two", "one"] {
-            assert_eq!(school.run(line).unwrap().looks, [(2, 0.5)]);
+        let school = School::new(Some(Path::new("")), &learner, &watch);
+        let run = |name| {
+            school.run(&Run {
+                log: name,
+                line: name,
+            })
+        };
+        for name in ["one", "two", "one"] {
+            assert_eq!(run(name).unwrap().looks, [(2, 0.5)]);
         }
         assert_eq!((learner.0.get(), seen.get()), (2, (1, 2)));
-        let error = school.run("").unwrap_err();
+        let error = run("").unwrap_err();
         assert_eq!(error.to_string(), "nothing to do");
+    }
+
+    /// A run that is logged is not made again, unless it is asked for or its command is another one; without
+    /// data only what is logged is known.
+    #[test]
+    fn a_log_stands_for_its_run() {
+        let folder = std::env::temp_dir().join(format!("shuffledp-runs-{}", std::process::id()));
+        let runs = |data: Option<&Path>, again: bool, line: &'static str| {
+            let learner = Counting(Cell::new(0));
+            let school = School::new(data, &learner, &|_, _| ()).keeping(&folder, again);
+            let log = "paper/runs/one";
+            let looks = school
+                .run(&Run { log, line })
+                .map(|course| course.looks.clone());
+            (learner.0.get(), looks.map_err(|error| error.to_string()))
+        };
+        let (data, looks) = (Some(Path::new("")), Ok(vec![(2, 0.5)]));
+        let missing = runs(None, false, "one").1.unwrap_err();
+        assert!(missing.contains("paper/runs/one"), "{missing}");
+        assert_eq!(runs(data, false, "one"), (1, looks.clone()));
+        assert_eq!(runs(data, false, "one"), (0, looks.clone()));
+        assert_eq!(runs(None, false, "one"), (0, looks.clone()));
+        assert_eq!(runs(data, true, "one"), (1, looks.clone()));
+        assert_eq!(runs(data, false, "other"), (1, looks));
+        assert!(runs(None, false, "one").1.is_err());
+        std::fs::write(folder.join("paper/runs/one.csv"), "# half").unwrap();
+        let broken = runs(data, false, "one").1.unwrap_err();
+        assert!(broken.contains("one.csv"), "{broken}");
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod learning;
 mod note;
 mod numerical_accounting;
 mod ours;
+mod runs;
 mod shuffle_gaussian;
 mod shuffled_check_in;
 mod subsampled_shuffle_rdp;

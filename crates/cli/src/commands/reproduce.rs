@@ -20,13 +20,16 @@ pub(crate) struct ReproduceArguments {
     /// Folder to write into, with one subfolder for each paper
     #[arg(long, value_name = "DIR", default_value = "papers")]
     out: PathBuf,
-    /// Folder with the files of MNIST, for exhibits that train a model (`scripts/fetch-data mnist DIR`
-    /// fetches them)
+    /// Folder with the files of MNIST, for runs of exhibits that train a model and whose log is not in the
+    /// folder of --out (`scripts/fetch-data mnist DIR` fetches them)
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Train again where the log of a run is there
+    #[arg(long, requires = "data")]
+    again: bool,
 }
 
-/// The data that exhibits which train a model need, and its source.
+/// The data that runs need which are not logged, and its source.
 const MNIST: &str = "a folder with MNIST's files (`scripts/fetch-data mnist DIR` fetches them)";
 
 impl ReproduceArguments {
@@ -54,24 +57,23 @@ impl ReproduceArguments {
             let (done, planned) = (grouped(done), grouped(planned));
             progress.say(format!("round {done} of {planned}"));
         };
-        let student = self.data.as_deref().map(Student);
-        let school = student
-            .as_ref()
-            .map(|student| School::new(student.0, student, &watch));
+        let data = self.data.as_deref();
+        let school = School::new(data, &Student, &watch).keeping(&self.out, self.again);
         let (mut lines, mut left_out) = (String::new(), Vec::new());
         for exhibit in asked {
             progress.say(exhibit.id());
-            if exhibit.learns() && school.is_none() {
-                if exhibit.id() == id {
+            match exhibit.made(Some(&school)) {
+                Ok(shown) => {
+                    for (name, bytes) in exhibit.files(&shown)? {
+                        lines += &self.written(&name, &bytes)?;
+                    }
+                }
+                Err(Error::NoData { .. }) if exhibit.id() == id => {
                     let message = format!("--data, {MNIST}, is needed for {id}");
                     return Err(Failure::flag("--data", message));
                 }
-                left_out.push(exhibit.id());
-            } else {
-                let shown = exhibit.made(school.as_ref())?;
-                for (name, bytes) in exhibit.files(&shown)? {
-                    lines += &self.written(&name, &bytes)?;
-                }
+                Err(Error::NoData { .. }) => left_out.push(exhibit.id()),
+                Err(error) => return Err(error.into()),
             }
             progress.step();
         }
@@ -101,14 +103,19 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::flag("--out", format!("--out: {name} cannot be written: {error}"))
 }
 
-/// Trains on the examples in a folder as `shuffledp train` does.
-struct Student<'a>(&'a Path);
+/// Trains as `shuffledp train` does.
+struct Student;
 
-impl Learner for Student<'_> {
-    fn course(&self, line: &str, step: &mut dyn FnMut(u64, u64)) -> Result<Course, Error> {
+impl Learner for Student {
+    fn course(
+        &self,
+        data: &Path,
+        line: &str,
+        step: &mut dyn FnMut(u64, u64),
+    ) -> Result<Course, Error> {
         let mut run = || -> Result<_, Failure> {
             let mut spec = train::parsed(line)?;
-            spec.data = Some(Source::Folder(self.0.to_owned()));
+            spec.data = Some(Source::Folder(data.to_owned()));
             train::course(spec, step)
         };
         let course = run().map_err(|failure| Error::Run(Box::new(failure)))?;
@@ -126,6 +133,7 @@ impl From<Error> for Failure {
             Error::Randomizer(error) => error.into(),
             Error::Learning(error) => error.into(),
             Error::Picture(error) => error.into(),
+            Error::Log { .. } => Self::flag("--out", format!("--out: {error}")),
             Error::Run(error) => match error.downcast::<Self>() {
                 Ok(failure) => *failure,
                 Err(error) => Self::incomplete(error.to_string()),

@@ -18,10 +18,10 @@ use clap::{Args, Command, Parser};
 use serde_json::json;
 use shuffledp::learning::run::{
     AUTO, AlgorithmKind, CategoryColumn, ColumnRange, Data, Event, FeatureKind, Folder, Looks,
-    MODEL_FILES, ModelKind, OptimizerKind, Outcome, Planned, Point, Price, Reason, RunSpec, Setup,
-    Source, StandIn, TableSpec, Trained, randomizers, run, to_csv,
+    MODEL_FILES, ModelKind, OptimizerKind, Outcome, Planned, Point, Price, Reason, RunSpec,
+    ScheduleKind, Setup, Source, StandIn, TableSpec, Trained, randomizers, run, to_csv,
 };
-use shuffledp::learning::{Activation, Schedule};
+use shuffledp::learning::{Activation, RateStep};
 use shuffledp::{Round, Side, grouped, plain, rounded};
 use shuffledp_plot::{BUILT, Look, Series, Sheet};
 use shuffledp_tables::Table;
@@ -172,11 +172,14 @@ struct TrainFlags {
     /// Schedule of the learning rate
     #[arg(
         long,
-        value_parser = choice::<Schedule>(),
+        value_parser = choice::<ScheduleKind>(),
         default_value = "cosine",
         help_heading = "Learning"
     )]
-    schedule: Schedule,
+    schedule: ScheduleKind,
+    /// Rates from some rounds on, for --schedule steps: 421=0.18, or several separated by commas
+    #[arg(long, value_name = "ROUND=RATE", help_heading = "Learning")]
+    steps: Option<String>,
     /// Optimizer of the server
     #[arg(
         long,
@@ -497,6 +500,18 @@ fn stand_ins(texts: &[String]) -> Result<Vec<StandIn>, Failure> {
     parsed.collect()
 }
 
+/// Parses rates from some rounds on: `421=0.18`, or several separated by commas.
+fn steps(text: &str) -> Result<Vec<RateStep>, Failure> {
+    let steps = text.split(',').map(|step| {
+        let ends = step.split_once('=');
+        let ends = ends.and_then(|(from, rate)| Some((from.parse().ok()?, rate.parse().ok()?)));
+        let (Count(from), Real(rate)) =
+            ends.ok_or_else(|| Failure::value("--steps", step, "ROUND=RATE, such as 421=0.18"))?;
+        Ok(RateStep { from, rate })
+    });
+    steps.collect()
+}
+
 /// Makes the path of the data absolute, for the record.
 fn with_full_path(mut spec: RunSpec) -> RunSpec {
     let path = match &mut spec.data {
@@ -542,6 +557,7 @@ impl TrainFlags {
             rounds: count(self.rounds),
             rate: real(self.rate),
             schedule: self.schedule,
+            steps: self.steps.as_deref().map(steps).transpose()?,
             optimizer: self.optimizer,
             momentum: real(self.momentum),
             radius: real(self.radius),

@@ -7,7 +7,6 @@ use crate::data::Shape;
 use crate::error::Error;
 use crate::features::{gradients_of, scattering_of};
 use crate::models::Activation;
-use crate::optimizer::Schedule;
 use serde::{Deserialize, Serialize};
 
 /// One of a few named alternatives.
@@ -208,7 +207,23 @@ impl Choice for Activation {
         &[(Self::Tanh, "tanh", ""), (Self::Relu, "relu", "")];
 }
 
-impl Choice for Schedule {
+/// How the learning rate changes over the rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ScheduleKind {
+    /// Not at all.
+    Constant,
+    /// To 0 along a cosine.
+    #[default]
+    Cosine,
+    /// As one over the root of the round.
+    Root,
+    /// Other rates from some rounds on.
+    Steps,
+}
+
+impl Choice for ScheduleKind {
     const LIST: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Constant, "constant", "Not at all"),
         (
@@ -217,6 +232,11 @@ impl Choice for Schedule {
             "To 0 along a cosine, over the planned rounds",
         ),
         (Self::Root, "root", "As one over the root of the round"),
+        (
+            Self::Steps,
+            "steps",
+            "Other rates from the rounds of --steps on",
+        ),
     ];
 }
 
@@ -224,9 +244,8 @@ impl Choice for Schedule {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind};
+    use super::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind, ScheduleKind};
     use crate::models::Activation;
-    use crate::optimizer::Schedule;
     use serde::Serialize;
 
     fn same_names<T: Choice + Serialize>() {
@@ -243,6 +262,6 @@ mod tests {
         same_names::<FeatureKind>();
         same_names::<OptimizerKind>();
         same_names::<Activation>();
-        same_names::<Schedule>();
+        same_names::<ScheduleKind>();
     }
 }

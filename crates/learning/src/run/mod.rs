@@ -41,7 +41,7 @@ mod setup;
 mod spec;
 mod trained;
 
-pub use choices::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind};
+pub use choices::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind, ScheduleKind};
 pub use folder::Folder;
 pub use log::{Point, Price, to_csv};
 pub use search::{Found, Search, Tried};

@@ -1,7 +1,9 @@
 //! A described run, checked: data, model, devices, participation and recipe. Everything that can be refused
 //! before the first round is refused here.
 
-use super::choices::{AlgorithmKind, Choice as _, FeatureKind, ModelKind, OptimizerKind};
+use super::choices::{
+    AlgorithmKind, Choice as _, FeatureKind, ModelKind, OptimizerKind, ScheduleKind,
+};
 use super::selection::Selection;
 use super::spec::{Data, RunSpec};
 use super::trained::{Architecture, Names};
@@ -523,10 +525,17 @@ impl Setup {
             Rule::Momentum(beta) => format!("momentum {}", plain(beta)),
             Rule::Adam(..) => "Adam".to_owned(),
         };
-        let schedule = match recipe.schedule {
-            Schedule::Constant => "constant",
-            Schedule::Cosine => "falling along a cosine",
-            Schedule::Root => "falling as one over the root of the round",
+        let schedule = match &recipe.schedule {
+            Schedule::Constant => "constant".to_owned(),
+            Schedule::Cosine => "falling along a cosine".to_owned(),
+            Schedule::Root => "falling as one over the root of the round".to_owned(),
+            Schedule::Steps(steps) => {
+                let steps = steps.iter().map(|step| {
+                    let (rate, from) = (plain(step.rate), grouped(step.from));
+                    format!("{rate} from round {from} on")
+                });
+                format!("then {}", steps.collect::<Vec<_>>().join(", "))
+            }
         };
         let ball = recipe.radius.map_or(String::new(), |radius| {
             format!(", within {} of the start", plain(radius))
@@ -636,7 +645,12 @@ fn recipe(spec: &RunSpec, has_budget: bool) -> Recipe {
             false => ROUNDS,
         }),
         rate: spec.rate.unwrap_or(0.1),
-        schedule: spec.schedule,
+        schedule: match spec.schedule {
+            ScheduleKind::Constant => Schedule::Constant,
+            ScheduleKind::Cosine => Schedule::Cosine,
+            ScheduleKind::Root => Schedule::Root,
+            ScheduleKind::Steps => Schedule::Steps(spec.steps.clone().unwrap_or_default()),
+        },
         rule: match spec.optimizer {
             OptimizerKind::Adam => Rule::Adam(0.9, 0.999),
             OptimizerKind::Sgd => Rule::Momentum(spec.momentum.unwrap_or(0.9)),

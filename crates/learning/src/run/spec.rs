@@ -2,13 +2,13 @@
 //!
 //! [`Setup::new`](super::Setup::new) checks it. A field that is `None` gets its default there.
 
-use super::choices::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind};
+use super::choices::{AlgorithmKind, Choice, FeatureKind, ModelKind, OptimizerKind, ScheduleKind};
 use super::selection::{AUTO, REPORTS};
 use super::trained::Names;
 use crate::data::{Dataset, cifar, idx, synthetic};
 use crate::error::Error;
 use crate::models::Activation;
-use crate::optimizer::Schedule;
+use crate::optimizer::{RateStep, Schedule};
 use serde::{Deserialize, Serialize};
 use shuffledp_accounting::{
     Domain, Entry, Input, Parameter, PerUser, RandomizerSpec, catalog, grouped, plain,
@@ -86,7 +86,9 @@ pub struct RunSpec {
     /// The learning rate of the first round. Default: 0.1.
     pub rate: Option<f64>,
     /// How the rate changes.
-    pub schedule: Schedule,
+    pub schedule: ScheduleKind,
+    /// The rates from some rounds on, for the schedule `steps`.
+    pub steps: Option<Vec<RateStep>>,
     /// How the server steps along a mean gradient.
     pub optimizer: OptimizerKind,
     /// The momentum of SGD. Default: 0.9.
@@ -131,7 +133,8 @@ impl Default for RunSpec {
             fast: false,
             rounds: None,
             rate: None,
-            schedule: Schedule::Cosine,
+            schedule: ScheduleKind::default(),
+            steps: None,
             optimizer: OptimizerKind::default(),
             momentum: None,
             radius: None,
@@ -549,6 +552,18 @@ impl RunSpec {
         if self.momentum.is_some() && self.optimizer == OptimizerKind::Adam {
             let optimizer = ("optimizer", self.optimizer.name());
             return Err(Error::surplus("momentum", optimizer));
+        }
+        let schedule = ("schedule", self.schedule.name());
+        match (self.schedule == ScheduleKind::Steps, self.steps.is_some()) {
+            (true, false) => {
+                let meaning = "rounds and the rates from them on";
+                return Err(Error::needed("steps", meaning, schedule));
+            }
+            (false, true) => return Err(Error::surplus("steps", schedule)),
+            _ => {}
+        }
+        if let Some(steps) = &self.steps {
+            Schedule::Steps(steps.clone()).check()?;
         }
         if self.hidden.is_some() && self.model != ModelKind::Mlp {
             return Err(Error::surplus("hidden", ("model", self.model.name())));

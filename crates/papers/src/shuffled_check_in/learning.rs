@@ -1,41 +1,56 @@
-//! Figures 2, 4 and 6a: one network learns from Gaussian reports of those who check in; what differs is who
-//! accounts for it.
+//! Figures 2, 4 and 6a: one network learns from Gaussian reports of those who check in, or of a sample; what
+//! differs beyond that is who accounts for it.
 
 use super::{FITS, USERS as OF_TABLE_2};
-use crate::curves::{converted, digits, gaussian_on_the_interval, priced};
+use crate::curves::{converted, digits};
 use crate::error::Error;
 use crate::exhibit::Shown;
-use crate::learning::{Line, School, certified, charged, commands, listed, over_epsilon, percent};
+use crate::learning::{
+    Bracket, Course, Line, Run, School, charged, commands, listed, looks_after, over_epsilon,
+    percent,
+};
 use crate::note::{fragment, markdown, note};
-use rayon::prelude::*;
-use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, theorem_2};
+use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, theorem_2, unshuffled};
 use shuffledp::bounds::shuffled_check_in::{CheckIn, approach_1, approach_2, baseline};
-use shuffledp::bounds::{balle_2018, feldman_2021, secure_aggregation};
+use shuffledp::bounds::{balle_2018, feldman_2021, secure_aggregation, wang_2019};
 use shuffledp::rdp::RdpCurve;
-use shuffledp::{Delta, Mechanism, Round, Standing};
+use shuffledp::{Standing, grouped};
 use shuffledp_numerics::binomial::Binomial;
 use shuffledp_plot::{Axis, Picture};
+use std::rc::Rc;
 
 const USERS: u64 = 60_000;
 const RATE: f64 = 1e-3;
 const SIGMA: f64 = 0.86;
 const DELTA: f64 = 1.0 / USERS as f64;
 const DELTA0: f64 = DELTA * DELTA;
-/// Rounds of an epoch, and check-ins of a round.
+/// Rounds of an epoch, and reports of a round.
 const EPOCH: u64 = 1000;
 const BATCH: f64 = 60.0;
-/// Epochs that are listed, and priced where that takes long.
-const SOME: [u64; 5] = [1, 2, 5, 10, 20];
+/// Looks that are priced, drawn and listed, in rounds; the log has every epoch. A price takes half a minute.
+const SHOWN: [u64; 8] = [1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 70_000, 100_000];
 /// Check-ins that the baseline reckons with. The paper does not print them. A round exceeds this number about
 /// as seldom as those that fit Table 2.
 const FIXED: u64 = 117;
-/// A fifth of the printed epochs: all of them take some ten minutes of processor time.
-const RUN: &str = "--model cnn --algorithm check-in --check-in 0.001 --randomizer gaussian --sigma 0.86 \
-                   --clip 0.05 --rate 0.1 --schedule constant --momentum 0 --rounds 20000 --every 1000 \
-                   --delta 1.6667e-5 --fast --seed 1";
-/// Reports of another kind, at a price that can be proved.
-const OURS: &str = "--epsilon0 1.5 --sample 10000 --target-epsilon 0.25 --rate 0.1 --delta 1.6667e-5 \
-                    --every 20 --fast --seed 1";
+/// Figures 2 and 6a.
+const RUN: Run = Run {
+    log: "shuffled-check-in/runs/check-in",
+    line: "--model cnn --algorithm check-in --check-in 0.001 --randomizer gaussian --sigma 0.86 --clip 0.05 \
+           --rate 0.1 --schedule constant --momentum 0 --rounds 100000 --every 1000 --delta 1.6667e-5 --fast \
+           --seed 1",
+};
+/// Figure 4.
+const SAMPLE: Run = Run {
+    log: "shuffled-check-in/runs/sample",
+    line: "--model cnn --sample 60 --randomizer gaussian --sigma 0.86 --clip 0.05 --rate 0.1 --schedule \
+           constant --momentum 0 --rounds 100000 --every 1000 --delta 1.6667e-5 --fast --seed 1",
+};
+/// Reports of another kind.
+const OURS: Run = Run {
+    log: "shuffled-check-in/runs/features",
+    line: "--epsilon0 1.5 --sample 10000 --target-epsilon 0.25 --rate 0.1 --delta 1.6667e-5 --every 20 \
+           --fast --seed 1",
+};
 
 /// The settings of the run.
 fn settings() -> String {
@@ -94,62 +109,75 @@ fn added_up(rounds: u64) -> Option<f64> {
     secure_aggregation::epsilon(USERS, RATE, SIGMA, rounds, DELTA).ok()
 }
 
-/// The certified ε of numbers in an interval as wide as the ball: what one coordinate alone would cost. It is
-/// no bound for vectors.
-fn of_numbers(rounds: &[u64]) -> Result<Vec<(u64, f64)>, Error> {
-    let round = gaussian_on_the_interval(0.5 * SIGMA, USERS)?.check_in(RATE)?;
-    rounds
-        .par_iter()
-        .map(|&rounds| {
-            let account = priced(&round, rounds as f64)?.with_accuracy(1e-2)?;
-            let answer = account.epsilon(Delta::new(DELTA)?)?;
-            Ok((rounds, answer.upper().value()))
+/// A course at the looks that are shown, with the certified bracket of each.
+struct Priced {
+    looks: Vec<(u64, f64)>,
+    prices: Rc<Vec<Bracket>>,
+}
+
+impl Priced {
+    fn new(school: &School, course: &Course) -> Result<Self, Error> {
+        Ok(Self {
+            looks: looks_after(course, &SHOWN),
+            prices: school.certified(&charged(course)?, &SHOWN, DELTA)?,
         })
-        .collect()
-}
+    }
 
-/// The certified ε of a trusted server that adds as much noise as all the reports of a round have, at the end
-/// of some epochs.
-fn central(rounds: &[u64]) -> Result<Vec<(u64, f64)>, Error> {
-    let epoch = Round::new(Mechanism::random_allocation(BATCH.sqrt() * SIGMA)?, EPOCH)?;
-    let epochs: Vec<u64> = rounds.iter().map(|rounds| rounds / EPOCH).collect();
-    let mut prices = certified(&epoch, &epochs, DELTA)?;
-    prices.iter_mut().for_each(|price| price.0 *= EPOCH);
-    Ok(prices)
-}
+    fn lower(&self, rounds: u64) -> Option<f64> {
+        Some(listed(&self.prices, rounds)?.lower)
+    }
 
-/// Whether the library finds a guarantee for these rounds at all; it is asked, not remembered.
-fn guarantee(round: &Round, rounds: u64) -> Result<String, Error> {
-    // Coarse is enough to learn whether there is one.
-    let account = priced(round, rounds as f64)?.with_accuracy(1e-2)?;
-    match account.epsilon(Delta::new(DELTA)?) {
-        Ok(answer) => Ok(digits(answer.upper().value())),
-        Err(shuffledp::Error::NoFiniteEpsilon { .. }) => Ok("none".to_owned()),
-        Err(error) => Err(error.into()),
+    fn upper(&self, rounds: u64) -> Option<f64> {
+        Some(listed(&self.prices, rounds)?.upper)
+    }
+
+    /// Both ends of the bracket.
+    fn lines(&self) -> [Line; 2] {
+        let certified = Some(Standing::Certified);
+        [
+            Line::new(
+                "attained by an adversary",
+                certified,
+                &self.looks,
+                |rounds| self.lower(rounds),
+            ),
+            Line::new("guaranteed for vectors", certified, &self.looks, |rounds| {
+                self.upper(rounds)
+            }),
+        ]
+    }
+
+    /// The last look: rounds and accuracy.
+    fn last(&self) -> (u64, f64) {
+        self.looks.last().copied().unwrap_or_default()
     }
 }
 
-fn picture(title: &str) -> Picture {
+/// A number that may be missing.
+fn shown(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), digits)
+}
+
+fn picture(title: &str, crowd: &str) -> Picture {
     Picture {
         title: title.to_owned(),
-        subtitle: "MNIST, n = 60,000, check-in 0.001, Gaussian noise of σ = 0.86 on gradients clipped to C, \
-                   δ = 1/n".to_owned(),
+        subtitle: format!(
+            "MNIST, n = 60,000, {crowd}, Gaussian noise of σ = 0.86 on gradients clipped to C, δ = 1/n"
+        ),
         x: Axis::log("ε at δ = 1/60000"),
         y: Axis::linear("test accuracy"),
         within: (0.0, 1.0),
     }
 }
 
-/// A row for some epochs: round, accuracy, and every account.
+/// A row for each look: epoch, accuracy, and every account.
 fn table(looks: &[(u64, f64)], names: &[&str], accounts: &[&dyn Fn(u64) -> Option<f64>]) -> String {
     let header: Vec<&str> = ["epoch", "accuracy"].iter().chain(names).copied().collect();
     let rows: Vec<Vec<String>> = looks
         .iter()
-        .filter(|look| SOME.contains(&(look.0 / EPOCH)))
         .map(|&(rounds, accuracy)| {
             let mut row = vec![format!("{}", rounds / EPOCH), percent(accuracy)];
-            let cell = |value: Option<f64>| value.map_or("-".to_owned(), digits);
-            row.extend(accounts.iter().map(|account| cell(account(rounds))));
+            row.extend(accounts.iter().map(|account| shown(account(rounds))));
             row
         })
         .collect();
@@ -176,75 +204,77 @@ fn refuted() -> String {
 }
 
 pub(super) fn figure_2(school: &School) -> Result<Shown, Error> {
-    let course = school.run(RUN)?;
-    let ours = school.run(OURS)?;
-    let looks = &course.looks;
+    let priced = Priced::new(school, &*school.run(&RUN)?)?;
+    let ours = school.run(&OURS)?;
+    let looks = &priced.looks;
     let theirs = Theirs::at_sensitivity(1.0);
-    let round = charged(&ours)?;
     let rounds: Vec<u64> = ours.looks.iter().map(|look| look.0).collect();
-    let prices = certified(&round, &rounds, DELTA)?;
+    let prices = school.certified(&charged(&ours)?, &rounds, DELTA)?;
+    let of_ours = |rounds: u64| Some(listed(&prices, rounds)?.upper);
     let mut lines = theirs.lines(looks);
+    lines.extend(priced.lines());
     lines.push(Line::new(
-        "R_2 on fixed features instead",
+        "R_2 on fixed features instead, guaranteed",
         Some(Standing::Certified),
         &ours.looks,
-        |rounds| listed(&prices, rounds),
+        of_ours,
     ));
-    let rounds = looks.last().map_or(0, |look| look.0);
-    let guarantee = guarantee(&charged(&course)?, rounds)?;
+    let (rounds, accuracy) = priced.last();
     let double = Theirs::at_sensitivity(2.0);
-    let end = |curve: &RdpCurve| of(curve, rounds).map_or("-".to_owned(), digits);
-    let (paid, reached) = match (prices.last(), ours.looks.last()) {
-        (Some(price), Some(look)) => (price.1, look.1),
-        _ => (f64::NAN, f64::NAN),
-    };
+    let (reached, at) = ours
+        .looks
+        .last()
+        .map_or((f64::NAN, 0), |look| (look.1, look.0));
     Ok(Shown {
-        picture: picture("Figure 2: accuracy over ε, by the paper's three accounts"),
+        picture: picture(
+            "Figure 2: accuracy over ε, by the paper's three accounts and by ours",
+            "check-in 0.001",
+        ),
         sheet: over_epsilon(&lines, &[]),
         note: note!(
             "figure_2.md",
             fixed = FIXED,
             settings = settings(),
-            commands = commands(&[RUN, OURS]),
+            commands = commands(&[&RUN, &OURS]),
             table = table(
                 looks,
                 &[
                     "ε, Baseline (refuted)",
                     "Approach 1 (refuted)",
                     "Approach 2 (refuted)",
+                    "attained (certified)",
+                    "guaranteed (certified)",
                 ],
                 &[
                     &|rounds| of(&theirs.baseline, rounds),
                     &|rounds| of(&theirs.approach_1, rounds),
                     &|rounds| of(&theirs.approach_2, rounds),
+                    &|rounds| priced.lower(rounds),
+                    &|rounds| priced.upper(rounds),
                 ],
             ),
             refuted = refuted(),
-            baseline = end(&double.baseline),
-            approach_1 = end(&double.approach_1),
-            approach_2 = end(&double.approach_2),
+            baseline = shown(of(&double.baseline, rounds)),
+            approach_1 = shown(of(&double.approach_1, rounds)),
+            approach_2 = shown(of(&double.approach_2, rounds)),
             epochs = rounds / EPOCH,
-            guarantee = guarantee,
+            rounds_run = grouped(rounds),
+            accuracy = percent(accuracy),
+            low = shown(priced.lower(rounds)),
+            high = shown(priced.upper(rounds)),
             reached = percent(reached),
-            rounds = ours.looks.last().map_or(0, |look| look.0),
-            paid = digits(paid),
+            rounds = at,
+            paid = shown(of_ours(at)),
         ),
     })
 }
 
 pub(super) fn figure_6a(school: &School) -> Result<Shown, Error> {
-    let course = school.run(RUN)?;
-    let looks = &course.looks;
+    let priced = Priced::new(school, &*school.run(&RUN)?)?;
+    let looks = &priced.looks;
     let theirs = Theirs::at_sensitivity(1.0);
     let exact = pair(SIGMA, Crowd::CheckIn(USERS, RATE));
     let double = pair(0.5 * SIGMA, Crowd::CheckIn(USERS, RATE));
-    let epochs: Vec<u64> = looks.iter().map(|look| look.0).collect();
-    let few: Vec<u64> = epochs
-        .iter()
-        .copied()
-        .filter(|rounds| SOME.contains(&(rounds / EPOCH)))
-        .collect();
-    let numbers = of_numbers(&few)?;
     let mut lines = theirs.lines(looks);
     lines.push(Line::new(
         "the paper's lower bound: the pair, converted",
@@ -252,29 +282,19 @@ pub(super) fn figure_6a(school: &School) -> Result<Shown, Error> {
         looks,
         |rounds| of(&exact, rounds),
     ));
-    lines.push(Line::new(
-        "attained by adding reports up, about",
-        None,
-        looks,
-        added_up,
-    ));
-    lines.push(Line::new(
-        "numbers instead of vectors",
-        Some(Standing::Certified),
-        looks,
-        |rounds| listed(&numbers, rounds),
-    ));
-    let rounds = looks.last().map_or(0, |look| look.0);
-    let guarantee = guarantee(&charged(&course)?, rounds)?;
-    let end = |value: Option<f64>| value.map_or("-".to_owned(), digits);
+    lines.extend(priced.lines());
+    let (rounds, accuracy) = priced.last();
     Ok(Shown {
-        picture: picture("Figure 6a: accuracy over ε, from above and from below"),
+        picture: picture(
+            "Figure 6a: accuracy over ε, from above and from below",
+            "check-in 0.001",
+        ),
         sheet: over_epsilon(&lines, &[]),
         note: note!(
             "figure_6a.md",
             fixed = FIXED,
             settings = settings(),
-            commands = commands(&[RUN]),
+            commands = commands(&[&RUN]),
             table = table(
                 looks,
                 &[
@@ -282,52 +302,48 @@ pub(super) fn figure_6a(school: &School) -> Result<Shown, Error> {
                     "Approach 1 (refuted)",
                     "Approach 2 (refuted)",
                     "the pair, converted",
-                    "attained by adding up",
-                    "numbers in an interval (certified)",
+                    "attained (certified)",
+                    "guaranteed (certified)",
                 ],
                 &[
                     &|rounds| of(&theirs.baseline, rounds),
                     &|rounds| of(&theirs.approach_1, rounds),
                     &|rounds| of(&theirs.approach_2, rounds),
                     &|rounds| of(&exact, rounds),
-                    &added_up,
-                    &|rounds| listed(&numbers, rounds),
+                    &|rounds| priced.lower(rounds),
+                    &|rounds| priced.upper(rounds),
                 ],
             ),
             refuted = refuted(),
-            single = end(of(&exact, rounds)),
+            single = shown(of(&exact, rounds)),
             epochs = rounds / EPOCH,
-            double = end(of(&double, rounds)),
-            attained = end(added_up(rounds)),
-            guarantee = guarantee,
-            numbers = end(listed(&numbers, rounds)),
+            accuracy = percent(accuracy),
+            double = shown(of(&double, rounds)),
+            attained = shown(added_up(rounds)),
+            low = shown(priced.lower(rounds)),
+            high = shown(priced.upper(rounds)),
         ),
     })
 }
 
 pub(super) fn figure_4(school: &School) -> Result<Shown, Error> {
-    let course = school.run(RUN)?;
-    let looks = &course.looks;
-    let few: Vec<u64> = looks
-        .iter()
-        .map(|look| look.0)
-        .filter(|rounds| SOME.contains(&(rounds / EPOCH)))
-        .collect();
-    let trusted = central(&few)?;
-    let numbers = of_numbers(&few)?;
+    let priced = Priced::new(school, &*school.run(&SAMPLE)?)?;
+    let looks = &priced.looks;
+    let noise = BATCH.sqrt() * SIGMA;
+    // Half the noise: a replacement moves a vector of norm C by 2C.
+    let trusted = |noise: f64| {
+        let rate = BATCH / USERS as f64;
+        wang_2019::sampled(unshuffled(noise), rate, f64::INFINITY, 4096)
+    };
+    let server = trusted(0.5 * noise);
+    let drawn = trusted(noise);
     let theirs = theorem_2(SIGMA, BATCH as u64, USERS);
-    let lines = [
+    let mut lines = vec![
         Line::new(
-            "a trusted server",
-            Some(Standing::Certified),
+            "a trusted server: moments accountant",
+            Some(Standing::Proved),
             looks,
-            |rounds| listed(&trusted, rounds),
-        ),
-        Line::new(
-            "a shuffler: attained by adding up, about",
-            None,
-            looks,
-            added_up,
+            |rounds| of(&server, rounds),
         ),
         Line::new(
             "a shuffler: Theorem 5",
@@ -335,45 +351,44 @@ pub(super) fn figure_4(school: &School) -> Result<Shown, Error> {
             looks,
             |rounds| of(&theirs, rounds),
         ),
-        Line::new(
-            "a shuffler: numbers instead of vectors",
-            Some(Standing::Certified),
-            looks,
-            |rounds| listed(&numbers, rounds),
-        ),
     ];
-    let rounds = looks.last().map_or(0, |look| look.0);
-    let guarantee = guarantee(&charged(&course)?, rounds)?;
-    let end = |value: Option<f64>| value.unwrap_or(f64::NAN);
-    let (server, sum) = (end(listed(&trusted, rounds)), end(added_up(rounds)));
+    lines.extend(priced.lines().map(|mut line| {
+        line.name = format!("a shuffler: {}", line.name);
+        line
+    }));
+    let (rounds, accuracy) = priced.last();
     Ok(Shown {
-        picture: picture("Figure 4: accuracy over ε, with a trusted server and with a shuffler"),
+        picture: picture(
+            "Figure 4: accuracy over ε, with a trusted server and with a shuffler",
+            "60 sampled a round",
+        ),
         sheet: over_epsilon(&lines, &[]),
         note: note!(
             "figure_4.md",
-            noise = digits(BATCH.sqrt() * SIGMA),
-            commands = commands(&[RUN]),
+            noise = digits(noise),
+            commands = commands(&[&SAMPLE]),
             table = table(
                 looks,
                 &[
-                    "ε, trusted server (certified, add or remove)",
-                    "shuffler, attained by adding up",
+                    "ε, trusted server (proved)",
                     "shuffler, Theorem 5 (conjectured)",
-                    "shuffler, numbers in an interval (certified)",
+                    "shuffler, attained (certified)",
+                    "shuffler, guaranteed (certified)",
                 ],
                 &[
-                    &|rounds| listed(&trusted, rounds),
-                    &added_up,
+                    &|rounds| of(&server, rounds),
                     &|rounds| of(&theirs, rounds),
-                    &|rounds| listed(&numbers, rounds),
+                    &|rounds| priced.lower(rounds),
+                    &|rounds| priced.upper(rounds),
                 ],
             ),
             epochs = rounds / EPOCH,
-            server = digits(server),
-            sum = digits(sum),
-            ratio = digits(sum / server),
-            guarantee = guarantee,
-            numbers = digits(end(listed(&numbers, rounds))),
+            accuracy = percent(accuracy),
+            server = shown(of(&server, rounds)),
+            drawn = shown(of(&drawn, rounds)),
+            theorem = shown(of(&theirs, rounds)),
+            low = shown(priced.lower(rounds)),
+            high = shown(priced.upper(rounds)),
         ),
     })
 }

@@ -6,7 +6,7 @@ use crate::curves::{converted, digits, extremes};
 use crate::error::Error;
 use crate::exhibit::Shown;
 use crate::learning::{
-    Line, School, certified, charged, commands, listed, over_epsilon, percent, spread,
+    Line, Run, School, charged, commands, listed, over_epsilon, percent, spread,
 };
 use crate::note::{markdown, note};
 use shuffledp::Side;
@@ -18,42 +18,50 @@ const DELTA: f64 = 1e-5;
 /// Parameters of the network that is trained.
 const PARAMETERS: f64 = 13_722.0;
 /// As printed; 228 rounds are 38 epochs, in which the printed rate does not change yet.
-const PRINTED: &str = "--model cnn --randomizer r-inf --clip 0.01 --epsilon0 1.5 --sample 10000 --rate 0.3 \
-                       --schedule constant --momentum 0 --rounds 228 --every 19 --fast --seed 1";
+const PRINTED: Run = Run {
+    log: "subsampled-shuffle-rdp/runs/r-inf",
+    line: "--model cnn --randomizer r-inf --clip 0.01 --epsilon0 1.5 --sample 10000 --rate 0.3 \
+                       --schedule constant --momentum 0 --rounds 228 --every 19 --fast --seed 1",
+};
 /// The same network and crowd, reports of another kind.
-const OTHER: &str = "--model cnn --randomizer r-2 --clip 1 --epsilon0 1.5 --sample 10000 --rate 0.5 \
-                     --schedule constant --momentum 0 --rounds 228 --every 19 --fast --seed 1";
+const OTHER: Run = Run {
+    log: "subsampled-shuffle-rdp/runs/r-2",
+    line: "--model cnn --randomizer r-2 --clip 1 --epsilon0 1.5 --sample 10000 --rate 0.5 \
+                     --schedule constant --momentum 0 --rounds 228 --every 19 --fast --seed 1",
+};
 /// Through the shuffler.
-const OURS: [&str; 3] = [
-    "--epsilon0 1.5 --sample 10000 --target-epsilon 0.6 --rate 0.06 --seed 1",
-    "--epsilon0 1.5 --sample 10000 --target-epsilon 0.6 --rate 0.06 --seed 2",
-    "--epsilon0 1.5 --sample 10000 --target-epsilon 0.6 --rate 0.06 --seed 3",
+const OURS: [Run; 3] = [
+    Run {
+        log: "subsampled-shuffle-rdp/runs/features-seed-1",
+        line: "--epsilon0 1.5 --sample 10000 --target-epsilon 0.6 --rate 0.06 --seed 1",
+    },
+    Run {
+        log: "subsampled-shuffle-rdp/runs/features-seed-2",
+        line: "--epsilon0 1.5 --sample 10000 --target-epsilon 0.6 --rate 0.06 --seed 2",
+    },
+    Run {
+        log: "subsampled-shuffle-rdp/runs/features-seed-3",
+        line: "--epsilon0 1.5 --sample 10000 --target-epsilon 0.6 --rate 0.06 --seed 3",
+    },
 ];
 /// (ε, accuracy) by its Theorem 1, and by the clones.
 const THEOREM: [(f64, f64); 2] = [(1.4, 0.80), (2.91, 0.90)];
 const CLONES: [(f64, f64); 2] = [(1.4, 0.707), (4.82, 0.90)];
 
 pub(super) fn figure_3(school: &School) -> Result<Shown, Error> {
-    let printed = school.run(PRINTED)?;
-    let other = school.run(OTHER)?;
+    let printed = school.run(&PRINTED)?;
+    let other = school.run(&OTHER)?;
     let mut ours = Vec::new();
-    for line in OURS {
-        ours.push(school.run(line)?);
+    for run in &OURS {
+        ours.push(school.run(run)?);
     }
-    // The mechanism, the sample and δ are the same in all runs, so one list of prices serves them all.
+    // All these reports are priced as one bit, so one list of prices serves all runs.
     let round = charged(&ours[0])?;
-    for course in [&printed, &other] {
-        if charged(course)? != round {
-            return Err(Error::TwoPrices {
-                exhibit: "subsampled-shuffle-rdp/figure-3",
-            });
-        }
-    }
     let rounds: Vec<u64> = ours[0].looks.iter().map(|look| look.0).collect();
     let shorter = printed.looks.iter().map(|look| look.0);
     let all: Vec<u64> = rounds.iter().copied().chain(shorter).collect();
-    let prices = certified(&round, &all, DELTA)?;
-    let price = |round: u64| listed(&prices, round);
+    let prices = school.certified(&round, &all, DELTA)?;
+    let price = |round: u64| Some(listed(&prices, round)?.upper);
     let spreads: Vec<(u64, (f64, f64))> = rounds
         .iter()
         .enumerate()
@@ -69,13 +77,18 @@ pub(super) fn figure_3(school: &School) -> Result<Shown, Error> {
         .iter()
         .map(|(round, (mean, _))| (*round, *mean))
         .collect();
+    let deviation = |round: u64| {
+        let row = spreads.iter().find(|row| row.0 == round);
+        row.map_or(0.0, |row| row.1.1)
+    };
     let lines = [
         Line::new(
             "fixed features, a linear model, R_2: mean and deviation of 3",
             None,
             &means,
             price,
-        ),
+        )
+        .with_deviations(deviation),
         Line::new("the network with R_2", None, &other.looks, price),
         Line::new(
             "the network with R_inf, as printed",
@@ -91,28 +104,6 @@ pub(super) fn figure_3(school: &School) -> Result<Shown, Error> {
             ("printed, ε by clones", &CLONES),
         ],
     );
-    // A mark with a bar for each look of the first line; bars stand right behind their marks.
-    sheet.series[1].look = Look::Marks;
-    for (side, sign) in [(Side::Upper, 1.0), (Side::Lower, -1.0)] {
-        let values = sheet
-            .series
-            .iter()
-            .take(1)
-            .flat_map(|rounds| &rounds.values);
-        let values = values.map(|at| {
-            let round = (*at)? as u64;
-            let (_, (mean, deviation)) = spreads.iter().find(|row| row.0 == round)?;
-            Some(mean + sign * deviation)
-        });
-        let end = Series {
-            name: "one deviation of it".to_owned(),
-            side,
-            standing: None,
-            look: Look::Whisker,
-            values: values.collect(),
-        };
-        sheet.series.insert(2, end);
-    }
     for (seed, run) in ours.iter().enumerate() {
         let values = sheet.series[0].values.iter().map(|at| {
             let round = (*at)? as u64;
@@ -198,7 +189,7 @@ pub(super) fn figure_3(school: &School) -> Result<Shown, Error> {
             run = many(as_printed),
             network_printed = percent(end(as_printed)),
             round = last_round(&theorem, THEOREM[0].0),
-            commands = commands(&[&[PRINTED, OTHER][..], &OURS[..]].concat()),
+            commands = commands(&[&PRINTED, &OTHER, &OURS[0], &OURS[1], &OURS[2]]),
             table = table,
             run_other = many(network),
             network = percent(end(network)),

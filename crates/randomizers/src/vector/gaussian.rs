@@ -108,9 +108,7 @@ impl GaussianVector {
 impl GaussianNoise {
     /// The levels of a vector, X.
     fn levels(&self, value: &[f32]) -> impl Iterator<Item = i64> {
-        inside(value, self.scale, self.most, |level| {
-            level.saturating_mul(level)
-        })
+        inside(value, self.scale, self.most, |level| level * level)
     }
 
     /// The bytes of a noisy level. Levels beyond ±2³¹, 3e4 standard deviations, are clamped: a function of

@@ -84,7 +84,7 @@ impl LaplaceVector {
 impl LaplaceNoise {
     /// The levels of a vector, X.
     fn levels(&self, value: &[f32]) -> impl Iterator<Item = i64> {
-        inside(value, self.scale, LEVELS, |level| level)
+        inside(value, self.scale, LEVELS, f64::abs)
     }
 
     /// The rate of the noise, −ln α.

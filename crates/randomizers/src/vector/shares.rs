@@ -115,7 +115,7 @@ impl NoiseShares {
                 allowed: format!("shares of {} coordinates", value.len()),
             });
         }
-        let square = |level: u64| level.saturating_mul(level);
+        let square = |level: f64| level * level;
         let levels = inside(value, self.steps(), self.levels * self.levels, square);
         for (share, level) in share.iter_mut().zip(levels) {
             *share = level + discrete_gaussian(self.scale, random);
