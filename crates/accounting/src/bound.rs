@@ -332,8 +332,8 @@ impl<T: Copy> Answer<T> {
 }
 
 impl Answer<Epsilon> {
-    /// The same guarantee without a lower bound: for a mechanism that protects at least as well as the one that
-    /// was priced, and perhaps better.
+    /// The same guarantee without a lower bound: for a mechanism that protects at least as well as the one
+    /// that was priced, and perhaps better.
     ///
     /// ```
     /// use shuffledp_accounting::{Mechanism, Round, account};

@@ -16,8 +16,9 @@
 //! **What is trusted.** The server keeps to the protocol (it is curious, not malicious: it does not tell
 //! participants different things about who arrived), and sees no channel between two participants. Less than
 //! half of a participant's neighbors collude with it. Participants, not the server, refuse to unmask a sum of
-//! fewer than `least` reports, or a second sum of the same round. Who takes part is known to the server, which routes the messages; if privacy
-//! is to be amplified by who takes part, the server must not be the analyzer.
+//! fewer than `least` reports, or a second sum of the same round. Who takes part is known to the server,
+//! which routes the messages; if privacy is to be amplified by who takes part, the server must not be the
+//! analyzer.
 //!
 //! **What is left out.** Key agreement: in one process both ends of a pair are given the same seed, in place
 //! of a Diffie-Hellman exchange over keys that somebody vouches for. Encrypted channels for shares. Checks
@@ -64,8 +65,8 @@ pub enum AggregationError {
     },
     /// So small a least number that the masks of those who are missing could often not be taken off.
     #[error(
-        "at least {least} of {participants} reports: with up to 254 neighbors each, so many missing ones would \
-         often leave masks that cannot be taken off"
+        "at least {least} of {participants} reports: with up to 254 neighbors each, so many missing ones \
+         would often leave masks that cannot be taken off"
     )]
     Sparse {
         /// The least number.

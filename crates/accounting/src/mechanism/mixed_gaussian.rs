@@ -16,7 +16,8 @@
 //! | lower for Rényi divergences, all others at zero | b + (1 − b)·(e^{sz − s²/2}, e^{−sz − s²/2}) |
 //!
 //! With one user the upper law is exact, and more users never raise it: no bound without a shuffler is below
-//! it but for the error of its evaluation, which shows at the smallest σ and b. The mean of a report is (1 − b)x, so that its estimate of x has noise of σ/(1 − b) in each coordinate.
+//! it but for the error of its evaluation, which shows at the smallest σ and b. The mean of a report is (1 −
+//! b)x, so that its estimate of x has noise of σ/(1 − b) in each coordinate.
 //!
 //! Proof: `mixed_gaussian.proof.md` beside this file. Standing: certified.
 

@@ -210,8 +210,8 @@ impl Setup {
             let quorum = setup.sharing()?.quorum;
             if quorum < 1.0 {
                 setup.notes.push(format!(
-                    "Epsilon is that of sums with the noise of a fraction {} of the participants. More shares \
-                     make it smaller, so that no lower bound is claimed.",
+                    "Epsilon is that of sums with the noise of a fraction {} of the participants. More \
+                     shares make it smaller, so that no lower bound is claimed.",
                     plain(quorum)
                 ));
             }

@@ -65,8 +65,8 @@ pub struct RunSpec {
     pub sample: Option<u64>,
     /// The probability that a user takes part in a round, or the range that everybody's own lies in.
     pub check_in: Option<PerUser>,
-    /// Training examples of one user, one after the other in the data; not for tables, which say whose a row is
-    /// ([`TableSpec::user`]). Default: 1.
+    /// Training examples of one user, one after the other in the data; not for tables, which say whose a row
+    /// is ([`TableSpec::user`]). Default: 1.
     pub per_user: Option<u64>,
     /// The number of blocks.
     pub blocks: Option<u64>,
