@@ -112,6 +112,10 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     ("train", "train --demo --rounds 1 --sample 40 --seed 1"),
     (
+        "train",
+        "train --demo --rounds 2 --sample 40 --schedule steps --steps 2=0.1 --seed 1",
+    ),
+    (
         "search",
         "train --demo --rounds 1 --sample 200 --validation 0.2 --search rate=0.1,0.3 --seed 1",
     ),
