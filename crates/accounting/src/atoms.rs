@@ -36,11 +36,18 @@
 //! P − Q is kept beside P and Q, because at ε₀ = 1e-6 it is the difference that matters and subtracting would
 //! lose six digits of it.
 
+use crate::bound::Side;
 use crate::channel::Channel;
-use crate::error::Error;
+use crate::digits::rounded_to;
+use crate::error::{Error, Parameter, within};
 use crate::local::{Categories, LocalEpsilon, RatioSummary};
 use crate::participation::Rate;
 use shuffledp_numerics::{positive_part, rounding, special};
+
+/// Weights are 0 or at least this, far enough above the smallest double that products of them are normal …
+const LEAST_WEIGHT: f64 = 1e-300;
+/// … and ratios are 0 or within this factor of 1, so that no square of one overflows.
+const MOST_RATIO: f64 = 1e150;
 
 /// One value of a user's contribution, with its probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -187,8 +194,9 @@ impl Atoms {
     /// Checks the invariants; `loss_limit` where it is known exactly.
     fn checked(atoms: Vec<Atom>, loss_limit: Option<f64>) -> Result<Self, Error> {
         for (index, atom) in atoms.iter().enumerate() {
-            for (value, least) in [(atom.weight, 1e-300), (atom.p, 1e-150), (atom.q, 1e-150)] {
-                if value != 0.0 && !(least..=1e150).contains(&value) {
+            let (weight, ratio) = (LEAST_WEIGHT, 1.0 / MOST_RATIO);
+            for (value, least) in [(atom.weight, weight), (atom.p, ratio), (atom.q, ratio)] {
+                if value != 0.0 && !(least..=MOST_RATIO).contains(&value) {
                     return Err(Error::BadAtom { index, value });
                 }
             }
@@ -395,6 +403,14 @@ impl Atoms {
         if highest == 1.0 {
             return Ok(self.clone());
         }
+        let least = self.least_rate(own);
+        let allowed = || {
+            format!(
+                "[{}, 1] for this randomizer",
+                rounded_to(2, least, Side::Upper)
+            )
+        };
+        within(Parameter::CheckIn, lowest, lowest >= least, allowed())?;
         let scale = own / lowest;
         let absent = if own == highest {
             1.0
@@ -415,6 +431,20 @@ impl Atoms {
         Atom::plain(1.0 - highest, absent, absent).join(&mut atoms);
         Atom::plain(highest - lowest, 0.0, 0.0).join(&mut atoms);
         Ok(Self::checked(atoms, Some(self.loss_limit))?.leaving_out(self.lost * own))
+    }
+
+    /// The least rate of others at which weights and ratios of this law stay within range, user 1's being
+    /// `own`.
+    fn least_rate(&self, own: f64) -> f64 {
+        let lightest = self
+            .atoms
+            .iter()
+            .map(|atom| atom.weight)
+            .fold(1.0, f64::min);
+        let ratios = self.atoms.iter().map(|atom| atom.p.max(atom.q));
+        // Rounded to the safe side, so that no product is outside.
+        let least = (LEAST_WEIGHT / lightest).max(own * ratios.fold(0.0, f64::max) / MOST_RATIO);
+        least * (1.0 + 1e-12)
     }
 
     /// The atoms, none of weight zero.

@@ -6,7 +6,8 @@
 //! lower bound on ε; [`crate::curves`] has those.
 //!
 //! [`compare`] computes each bound on a thread of its own and waits for it at most `LIMIT`. The row of a
-//! bound that fails or takes longer says so, and the other rows are not affected.
+//! bound that fails or takes longer says so, and the other rows are not affected. It may be called from all
+//! threads of a pool at once.
 
 use crate::account::{Account, account, answerable};
 use crate::atoms::Atoms;
@@ -30,8 +31,9 @@ use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::rdp::RdpCurve;
 use crate::round::Round;
-use std::sync::Arc;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long [`compare`] waits for one bound. Nearly all take milliseconds; half a minute is about as long as
@@ -196,9 +198,16 @@ fn timed<T: Send + 'static>(
         return (Ok(value), start.elapsed().as_secs_f64());
     };
     let (sender, receiver) = mpsc::channel();
+    // A thread of a pool that waits here does no work for the pool: with all of them waiting, a computation
+    // that needed the same pool would never begin.
+    let apart = rayon::current_thread_index().and_then(|_| own_pool());
     let thread = std::thread::Builder::new().spawn(move || {
+        let value = match apart {
+            Some(pool) => pool.install(compute),
+            None => compute(),
+        };
         // An error means that the receiver has stopped waiting: the result is not needed.
-        let _ = sender.send(compute());
+        let _ = sender.send(value);
     });
     let result = match thread {
         Ok(_) => receiver.recv_timeout(limit).map_err(|error| match error {
@@ -213,6 +222,13 @@ fn timed<T: Send + 'static>(
         Err(error) => Err(Unmet(format!("a thread to run on ({error})"))),
     };
     (result, start.elapsed().as_secs_f64())
+}
+
+/// The threads that compute rows for a caller who is in a pool of threads; none where the system has no more.
+fn own_pool() -> Option<&'static ThreadPool> {
+    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    let build = || ThreadPoolBuilder::new().build().ok();
+    POOL.get_or_init(build).as_ref()
 }
 
 /// An error of the library as the condition that is not met.
@@ -760,4 +776,25 @@ fn clones_of_gaussian(users: u64, sigma: f64, delta: f64) -> Result<f64, Unmet> 
         }
     }
     best
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{LIMIT, compared};
+    use crate::bound::Delta;
+    use crate::mechanism::Mechanism;
+    use crate::round::Round;
+
+    /// With every thread of the pool waiting for a row, no row may need one of them.
+    #[test]
+    fn all_threads_of_a_pool_may_compare_at_once() {
+        let round = Round::new(Mechanism::ldp(1.0).unwrap(), 100).unwrap();
+        let delta = Delta::new(1e-6).unwrap();
+        let tables =
+            rayon::broadcast(|_| compared(&round, 1, delta, &|_| false, Some(LIMIT)).unwrap());
+        for ours in tables.iter().flatten() {
+            assert!(ours.epsilon.is_ok(), "{:?}", ours.epsilon);
+        }
+    }
 }

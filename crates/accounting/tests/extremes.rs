@@ -9,7 +9,7 @@ mod common;
 
 use common::bounds::{delta, epsilon};
 use shuffledp_accounting::{
-    Channel, Delta, Epsilon, Mechanism, Plan, RatioSummary, Round, Side, account,
+    Channel, Delta, Domain, Epsilon, Mechanism, Plan, RatioSummary, Round, Side, account,
 };
 
 fn ldp(epsilon0: f64, users: u64) -> Round {
@@ -394,4 +394,18 @@ fn a_share_of_the_smallest_delta_is_a_condition_not_an_error() {
         .find(|entry| entry.name.contains("dwork"));
     let words = unmet.unwrap().epsilon.unwrap_err().to_string();
     assert_eq!(words, "delta/(2T) of at least 1e-300");
+}
+
+/// The lightest cells of Gaussian noise have weights near 1e-290: a rate far below 1e-10 leaves the doubles.
+#[test]
+fn a_rate_too_small_for_a_law_is_refused_by_name() {
+    let mechanism = Mechanism::gaussian(1.0, Domain::Ball).unwrap();
+    let round = Round::new(mechanism, 1000).unwrap();
+    let round = round.check_in(3.7e-17).unwrap();
+    let message = account(&round).unwrap_err().to_string();
+    assert!(
+        message.starts_with("check-in rate 3.7e-17 is outside [")
+            && message.ends_with(", 1] for this randomizer"),
+        "{message}"
+    );
 }

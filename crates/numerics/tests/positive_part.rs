@@ -319,3 +319,33 @@ fn a_far_tail_is_clipped() {
         );
     }
 }
+
+/// Nearly all terms are zero, some are below it, and one in 1e290 is above it: the sum is positive where a
+/// single such term stands alone. A value far below all others sets the scale, so that products of the values
+/// that matter and their weights are below the smallest double. At most that much is known to be there.
+#[test]
+fn products_below_the_smallest_double_leave_a_bound() {
+    let atom = |weight: f64, value: f64| Atom {
+        weight,
+        value,
+        magnitude: value.abs(),
+    };
+    let (top, count) = ((1e-290, 1e-54), 1000.0);
+    let mut atoms: Vec<Atom> = (0..70)
+        .map(|i| atom(0.005 / 70.0, -1e-53 * (1.0 + f64::from(i) / 70.0)))
+        .collect();
+    atoms.extend([atom(0.995, 0.0), atom(1e-70, -1.0), atom(top.0, top.1)]);
+    let sum = Sum {
+        atoms: &atoms,
+        mean: atoms.iter().map(|atom| atom.weight * atom.value).sum(),
+        count,
+        shift: 0.0,
+    };
+    let truth = (count * top.0).ln() + top.1.ln() + (count - 1.0) * 0.995f64.ln();
+    let found = sum.ln_positive_part(1e-3);
+    let smallest = (count * atoms.len() as f64 * f64::MIN_POSITIVE).ln();
+    assert!(
+        found.lower <= truth && truth <= found.upper && found.upper < smallest + 1e-9,
+        "{found:?} {truth} {smallest}"
+    );
+}

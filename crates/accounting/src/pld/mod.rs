@@ -74,12 +74,8 @@ use values::{parallel, sparse};
 /// (optimistic).
 const LEFT_TAIL: f64 = 1e-10;
 
-/// A law that takes long is first evaluated at one in this many of the points where it is to be known.
+/// A bound that takes long is first evaluated at one in this many of the points where it is to be known.
 const LOOK: usize = 12;
-/// It is evaluated nowhere between two points where ln δ by it exceeds that by other bounds by more than
-/// this: a factor of 20, which profiles do not make up for between two such points.
-const FAR_ABOVE: f64 = 3.0;
-
 /// A bound is named in `method` if it is the smallest one at no less than one in this many lattice points.
 const NAMED_SHARE: usize = 20;
 
@@ -366,35 +362,41 @@ impl Pld {
     }
 }
 
-/// The smallest of several bounds on ln δ at each of rising losses, and which it is.
+/// The smallest of several bounds on ln δ at each of rising losses, and which it is, among those that may be
+/// below all bounds at smaller losses, which hold as well.
 ///
-/// Where a law takes long and other bounds do not, the law is evaluated at one in `LOOK` of the losses, and
-/// then only in the stretches at whose ends it is not far above the others. That another bound is used
-/// instead changes nothing in soundness.
+/// Where bounds take long, they are evaluated at one in `LOOK` of the losses, and then only in the stretches
+/// where they may be the smallest. A law's δ falls: between two looks it is at least that at the second one,
+/// so that it is left out where that is above what is known at the first. Another bound may fall and rise; it
+/// is left out where it is above that at both. That a bound is left out changes nothing in soundness.
 fn smallest(bounds: &Dominating, losses: &[f64], accuracy: f64) -> Vec<(f64, &'static str)> {
     let last = losses.len() - 1;
-    if !bounds.has_quick_rivals() {
+    if !bounds.is_expensive() {
         return parallel(last as i64, |k| {
             bounds.ln_delta(losses[k as usize], accuracy)
         });
     }
     let looks = last.div_ceil(LOOK);
     let place = |look: usize| (look * LOOK).min(last);
-    // The laws' value, and whether it is not far above the others.
     let seen = parallel(looks as i64, |look| {
-        let loss = losses[place(look as usize)];
-        let laws = bounds.laws_ln_delta(loss, accuracy);
-        (laws, laws <= bounds.quick_ln_delta(loss) + FAR_ABOVE)
+        bounds.looked_at(losses[place(look as usize)], accuracy)
     });
+    // The smallest bound at this look and all before.
+    let mut least = Vec::with_capacity(seen.len());
+    for look in &seen {
+        let before = least.last().copied().unwrap_or(0.0f64);
+        least.push(before.min(look.smallest().0));
+    }
     parallel(last as i64, |k| {
         let (k, look) = (k as usize, k as usize / LOOK);
+        if k == place(look) {
+            return seen[look].smallest();
+        }
         let next = (look + 1).min(looks);
-        let laws = match (k == place(look), seen[look].1 || seen[next].1) {
-            (true, _) => seen[look].0,
-            (false, true) => bounds.laws_ln_delta(losses[k], accuracy),
-            (false, false) => 0.0,
-        };
-        bounds.smallest(laws, losses[k], accuracy)
+        if k == place(next) {
+            return seen[next].smallest();
+        }
+        bounds.smallest_between(losses[k], accuracy, (&seen[look], &seen[next], least[look]))
     })
 }
 

@@ -98,6 +98,29 @@ pub(crate) fn epsilon_below(bound: &dyn UpperProfile, delta: f64, best: f64) -> 
 /// accuracy.
 const CLEAR: f64 = 0.1;
 
+/// All bounds on ln δ at one ε. A bound that was not expected to be the smallest may be given as any larger
+/// number.
+#[derive(Debug)]
+pub(crate) struct Look {
+    /// The smallest of the bounds that take microseconds.
+    quick: (f64, &'static str),
+    laws: f64,
+    slow: Vec<(f64, &'static str)>,
+}
+
+impl Look {
+    /// The smallest, and which it is.
+    pub(crate) fn smallest(&self) -> (f64, &'static str) {
+        let slow = self.slow.iter().copied();
+        slow.fold(smaller(self.quick, (self.laws, BY_LAWS)), smaller)
+    }
+}
+
+/// The smaller of two bounds; the first where they are equal.
+fn smaller(a: (f64, &'static str), b: (f64, &'static str)) -> (f64, &'static str) {
+    if b.0 < a.0 { b } else { a }
+}
+
 /// All upper bounds on a round's profile: the largest of the laws, if there are any, and each of the others.
 /// The smallest of these bounds holds.
 #[derive(Debug, Default)]
@@ -116,20 +139,11 @@ const TRIVIAL: &str = "trivial";
 impl Dominating {
     /// The smallest ln δ(ε), and which bound gives it.
     pub(crate) fn ln_delta(&self, epsilon: f64, accuracy: f64) -> (f64, &'static str) {
-        self.smallest(self.laws_ln_delta(epsilon, accuracy), epsilon, accuracy)
-    }
-
-    /// The same with `laws` for the ln δ(ε) of the laws; 0 leaves them out.
-    pub(crate) fn smallest(&self, laws: f64, epsilon: f64, accuracy: f64) -> (f64, &'static str) {
-        let mut best = match laws {
-            0.0 => (0.0, TRIVIAL),
-            value => (value, BY_LAWS),
-        };
+        let laws = (self.laws_ln_delta(epsilon, accuracy), BY_LAWS);
+        let mut best = smaller((0.0, TRIVIAL), laws);
         for other in &self.others {
             let value = other.ln_delta_unless(epsilon, accuracy, best.0);
-            if value < best.0 {
-                best = (value, other.name());
-            }
+            best = smaller(best, (value, other.name()));
         }
         best
     }
@@ -155,12 +169,58 @@ impl Dominating {
                     .all(|law| law.ln_delta(epsilon, COARSE, Wanted::Upper).upper <= ln_delta)
     }
 
-    /// The smallest ln δ(ε) of the bounds that take microseconds.
-    pub(crate) fn quick_ln_delta(&self, epsilon: f64) -> f64 {
+    /// All bounds on ln δ(ε), one by one.
+    pub(crate) fn looked_at(&self, epsilon: f64, accuracy: f64) -> Look {
+        let (quick, laws) = (self.quick(epsilon), self.laws_ln_delta(epsilon, accuracy));
+        let rival = quick.0.min(laws);
+        let slow = self.slow();
+        let slow = slow.map(|other| {
+            (
+                other.ln_delta_unless(epsilon, accuracy, rival),
+                other.name(),
+            )
+        });
+        Look {
+            quick,
+            laws,
+            slow: slow.collect(),
+        }
+    }
+
+    /// The smallest bound on ln δ(ε) between two looks, of those that may be below `least`, which is known at
+    /// the first of the two.
+    pub(crate) fn smallest_between(
+        &self,
+        epsilon: f64,
+        accuracy: f64,
+        (first, second, least): (&Look, &Look, f64),
+    ) -> (f64, &'static str) {
+        let mut best = self.quick(epsilon);
+        if second.laws <= least {
+            let value = self.laws_ln_delta(epsilon, accuracy);
+            best = smaller(best, (value, BY_LAWS));
+        }
+        for (other, (before, after)) in self.slow().zip(first.slow.iter().zip(&second.slow)) {
+            if before.0 <= least || after.0 <= least {
+                let value = other.ln_delta_unless(epsilon, accuracy, best.0.min(least));
+                best = smaller(best, (value, other.name()));
+            }
+        }
+        best
+    }
+
+    /// The smallest ln δ(ε) of the bounds that take microseconds, and which it is.
+    fn quick(&self, epsilon: f64) -> (f64, &'static str) {
         let quick = self.others.iter().filter(|other| !other.is_expensive());
         quick
-            .map(|other| other.ln_delta(epsilon, FINE))
-            .fold(0.0, f64::min)
+            .map(|other| (other.ln_delta(epsilon, FINE), other.name()))
+            .fold((0.0, TRIVIAL), smaller)
+    }
+
+    /// The bounds that take milliseconds, apart from the laws.
+    fn slow(&self) -> impl Iterator<Item = &dyn UpperProfile> {
+        let others = self.others.iter().filter(|other| other.is_expensive());
+        others.map(|other| other.as_ref())
     }
 
     /// Whether there are laws, and bounds that are evaluated much faster.

@@ -134,13 +134,14 @@ impl Sum<'_> {
         }
     }
 
-    /// E X₊, rounded up.
+    /// E X₊, rounded up, and more than 0: a product may underflow.
     fn mean_positive_value(&self) -> f64 {
-        self.atoms
+        let terms = self
+            .atoms
             .iter()
-            .map(|atom| atom.weight * (atom.value + ROUNDING * atom.magnitude).max(0.0))
-            .sum::<f64>()
-            * (1.0 + 4.0 * ROUNDING)
+            .map(|atom| atom.weight * (atom.value + ROUNDING * atom.magnitude).max(0.0));
+        let underflow = f64::MIN_POSITIVE * self.atoms.len() as f64;
+        (terms.sum::<f64>() + underflow) * (1.0 + 4.0 * ROUNDING)
     }
 
     fn enclose(&self, accuracy: f64, wanted: Wanted) -> LnEnclosure {

@@ -37,7 +37,7 @@ pub(super) struct Clipped {
     mean: f64,
     mean_error: f64,
     /// E(X − K)₊, from both sides.
-    beyond: (f64, f64),
+    pub(super) beyond: (f64, f64),
     /// p.
     undecided: f64,
     /// P(X < −L), and L.

@@ -22,6 +22,7 @@ use super::tilt::Tilted;
 use super::{Sum, contour};
 use crate::enclosure::{End, LnEnclosure, NEGLIGIBLE, Wanted};
 use crate::laplace::Kernel;
+use crate::special::{exp, ln};
 use clipping::Clipped;
 
 /// The smallest number of atoms handled here; for fewer, `direct` and `contour` are fast without merging
@@ -36,6 +37,15 @@ const FEW_ATOMS: usize = 400;
 const VERY_MANY_TERMS: f64 = 1e5;
 /// A tail is heavy if the tilted law has at least this many times the variance of the law itself.
 const HEAVY_TAIL: f64 = 1.5;
+/// Where single large terms add more than the rest of the sum does, the rest may be off by so much more, at
+/// most. A limit, because an estimate says how much the rest is.
+const MOST_RELAXED: f64 = 300.0;
+/// The rest is not evaluated where Chernoff's bound on it is this part of the accuracy, in units of what
+/// single large terms add.
+const NEXT_TO_NOTHING: f64 = 0.1;
+/// No integral is tried where ln of the integrand is known to no better than this: weights times values are
+/// below the smallest double there, and each try would take seconds.
+const LOST: f64 = 1.0;
 /// The relative variance that thinning may add to a term, in units of the requested accuracy.
 const THINNING: f64 = 3.0;
 
@@ -44,7 +54,7 @@ pub(super) fn evaluate(sum: &Sum, accuracy: f64, wanted: Wanted) -> LnEnclosure 
     let clipped = Clipped::new(sum, wanted);
     let end = |end: End, unknown: f64| {
         if wanted.includes(end) {
-            clipped.evaluate(sum, accuracy, end)
+            clipped.evaluate(sum, accuracy, (end, wanted))
         } else {
             unknown
         }
@@ -56,19 +66,42 @@ pub(super) fn evaluate(sum: &Sum, accuracy: f64, wanted: Wanted) -> LnEnclosure 
 }
 
 impl Clipped {
+    /// How many terms are elsewhere than at the heaviest atom, on average: where most users stay away, the
+    /// sum is one of the few who do not.
+    fn usual_terms(&self, count: f64) -> f64 {
+        let heaviest = self
+            .atoms
+            .iter()
+            .map(|atom| atom.weight)
+            .fold(0.0, f64::max);
+        count * (1.0 - heaviest)
+    }
+
     /// One end of the enclosure.
-    fn evaluate(&self, sum: &Sum, accuracy: f64, end: End) -> f64 {
+    fn evaluate(&self, sum: &Sum, accuracy: f64, (end, wanted): (End, Wanted)) -> f64 {
         let inner = self.inner(sum, end);
         let Some(tilted) = Tilted::find(&inner) else {
             return end.outward() * f64::INFINITY;
         };
         let mut value = LnEnclosure::at_most(tilted.saddle.ln_chernoff(Kernel::Ramp));
-        if value.upper >= NEGLIGIBLE {
+        // What single large terms add is known; the rest may be off by more, relatively, where it is less. A
+        // lower end is not relaxed, nor an upper one that a lower bound is made from: atoms gathered on a
+        // coarse lattice lose most of a rare sum, and composed lower bounds fell by percents.
+        let estimate = tilted.saddle.ln_estimate(Kernel::Ramp);
+        let jumps = ln(self.beyond.0 * sum.count);
+        let negligible = value.upper < jumps + ln(NEXT_TO_NOTHING * accuracy);
+        let accuracy = match wanted == Wanted::Upper && jumps > estimate {
+            true => accuracy * (1.0 + exp(jumps - estimate)).min(MOST_RELAXED),
+            false => accuracy,
+        };
+        let lost = tilted.saddle.error > LOST;
+        if value.upper >= NEGLIGIBLE && !negligible && !lost {
             // Where tilting makes the law much wider, rare large terms dominate, and the transform decays
             // slowly.
             let (flat, tilt) = (self.variance(), tilted.tilt.variance);
             let heavy = tilt > HEAVY_TAIL * flat && sum.count < VERY_MANY_TERMS;
-            let few_terms = sum.count < MANY_TERMS || heavy;
+            let few = self.usual_terms(sum.count) < MANY_TERMS && sum.count < VERY_MANY_TERMS;
+            let few_terms = few || heavy;
             let by_contour = !few_terms || self.atoms.len() <= FEW_ATOMS;
             let width = flat.min(tilt).sqrt();
             let contour = |evaluate: fn(&Sum, &Tilted, f64) -> LnEnclosure| {
@@ -85,7 +118,6 @@ impl Clipped {
             };
             // Where a method succeeds, the estimate is within a few percent. If the two differ by a factor e,
             // it has given up.
-            let estimate = tilted.saddle.ln_estimate(Kernel::Ramp);
             let known = |bound: LnEnclosure| match end {
                 End::Upper => bound.upper,
                 End::Lower => bound.lower,
