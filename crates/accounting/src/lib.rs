@@ -29,6 +29,7 @@
 mod account;
 mod accountant;
 pub mod atoms;
+mod batch;
 mod bound;
 pub mod bounds;
 mod calibrate;
@@ -66,6 +67,7 @@ mod upper;
 
 pub use account::{Account, account};
 pub use accountant::Accountant;
+pub use batch::of_batch;
 pub use bound::{Answer, Bound, Delta, Epsilon, Numerics, Side, Standing};
 pub use calibrate::{Calibration, Unknown, calibrate};
 pub use catalog::{Entry, Input, VectorNorm, catalog, names};

@@ -8,7 +8,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde::Serialize;
 use shuffledp::protocol::audit::AuditError;
 use shuffledp::protocol::survey::SurveyError;
+#[cfg(feature = "service")]
+use shuffledp::protocol::task::TaskError;
 use shuffledp::{Error, Parameter};
+#[cfg(feature = "service")]
+use shuffledp_service::ServiceError;
 use std::error::Error as _;
 use std::fmt;
 use std::process::ExitCode;
@@ -330,6 +334,54 @@ impl From<AuditError> for Failure {
             }
             Error::SameValues => Self::flag("--pair", format!("--pair: {message}")),
             Error::NotAttacked => Self::flag("--randomizer", format!("--randomizer: {message}")),
+            _ => Self::incomplete(message),
+        }
+    }
+}
+
+#[cfg(feature = "service")]
+impl From<TaskError> for Failure {
+    fn from(error: TaskError) -> Self {
+        let message = error.to_string();
+        match error {
+            TaskError::Accounting(error) => error.into(),
+            TaskError::Randomizer(error) => error.into(),
+            // Parts of a task go by the names of their flags.
+            TaskError::Parameter {
+                parameter,
+                value,
+                allowed,
+            } => Self::value(
+                &format!("--{}", parameter.replace('_', "-")),
+                value,
+                allowed,
+            ),
+            TaskError::NotCertified { .. } => {
+                Self::flag("--target-epsilon", format!("--target-epsilon: {message}"))
+            }
+            TaskError::Sample => Self::flag("--sample", format!("--sample: {message}")),
+            TaskError::AdaptiveWithinRound => not_adaptive(&message),
+            TaskError::NoDimension => Self::flag("--dimension", message),
+            TaskError::Value { .. } => Self::flag("--value", format!("--{message}")),
+            TaskError::Syntax { .. } | TaskError::OtherId { .. } => {
+                Self::flag("--task", format!("--task: {message}"))
+            }
+            _ => Self::bad_input(None, message),
+        }
+    }
+}
+
+#[cfg(feature = "service")]
+impl From<ServiceError> for Failure {
+    fn from(error: ServiceError) -> Self {
+        let message = error.to_string();
+        match error {
+            ServiceError::Task(error) => error.into(),
+            ServiceError::Content { .. }
+            | ServiceError::OtherKey { .. }
+            | ServiceError::Batch { .. } => Self::bad_input(None, message),
+            ServiceError::Decided { .. } => Self::flag("--window", message),
+            ServiceError::Exists { .. } => Self::flag("--out", message),
             _ => Self::incomplete(message),
         }
     }

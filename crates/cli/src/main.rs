@@ -21,6 +21,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "papers")]
 use commands::reproduce;
+#[cfg(feature = "service")]
+use commands::{analyze, keys, report, shuffle, task};
 use commands::{audit, calibrate, curve, epsilon, rdp, simulate};
 #[cfg(feature = "train")]
 use commands::{predict, train};
@@ -98,6 +100,36 @@ enum Ask {
         after_help = "Example:\n  shuffledp predict --model run --data people.csv --format csv"
     )]
     Predict(predict::PredictArguments),
+    /// What devices, shuffler and analyzer of a collection agree on: written, or shown
+    #[cfg(feature = "service")]
+    Task(task::TaskArguments),
+    /// New keys of the shuffler or of the analyzer
+    #[cfg(feature = "service")]
+    #[command(after_help = "Example:\n  shuffledp keys shuffler --out keys")]
+    Keys(keys::KeysArguments),
+    /// A device's report: randomized, sealed for the shuffler, counted in the device's ledger
+    #[cfg(feature = "service")]
+    #[command(
+        after_help = "Examples:\n  shuffledp report --task task.json --shuffler-key shuffler-1.pub --window \
+            0 --value bus --ledger ledger.json --out outbox/report\n  shuffledp report --task task.json \
+            --shuffler-key shuffler-1.pub --window 0 --input people.csv --column mode --out outbox/many\n  \
+            shuffledp report --task task.json --ledger ledger.json --status"
+    )]
+    Report(report::ReportArguments),
+    /// The shuffler: envelopes in, batches in a random order out, and none that is too small
+    #[cfg(feature = "service")]
+    #[command(
+        after_help = "Example:\n  shuffledp shuffle --task task.json --key shuffler-1.key --input inbox \
+            --out batches"
+    )]
+    Shuffle(shuffle::ShuffleArguments),
+    /// The analyzer: estimates with intervals from a batch, and what they cost
+    #[cfg(feature = "service")]
+    #[command(
+        after_help = "Example:\n  shuffledp analyze --task task.json --key analyzer.key \
+            batches/window-0.batch"
+    )]
+    Analyze(analyze::AnalyzeArguments),
     /// Completions for a shell, on standard output
     #[command(after_help = "Example:\n  shuffledp completions bash > shuffledp.bash")]
     Completions {
@@ -168,6 +200,16 @@ impl Ask {
             Self::Train(arguments) => arguments.format,
             #[cfg(feature = "train")]
             Self::Predict(arguments) => arguments.format,
+            #[cfg(feature = "service")]
+            Self::Task(arguments) => arguments.format(),
+            #[cfg(feature = "service")]
+            Self::Keys(arguments) => arguments.format,
+            #[cfg(feature = "service")]
+            Self::Report(arguments) => arguments.format,
+            #[cfg(feature = "service")]
+            Self::Shuffle(arguments) => arguments.format,
+            #[cfg(feature = "service")]
+            Self::Analyze(arguments) => arguments.format,
             #[cfg(feature = "papers")]
             Self::Reproduce(_) => Format::Table,
             Self::Completions { .. } | Self::Man { .. } => Format::Table,
@@ -209,6 +251,16 @@ impl Ask {
             Self::Train(arguments) => return Ok((arguments.text()?, code, None)),
             #[cfg(feature = "train")]
             Self::Predict(arguments) => arguments.report()?,
+            #[cfg(feature = "service")]
+            Self::Task(arguments) => arguments.report()?,
+            #[cfg(feature = "service")]
+            Self::Keys(arguments) => arguments.report()?,
+            #[cfg(feature = "service")]
+            Self::Report(arguments) => arguments.report()?,
+            #[cfg(feature = "service")]
+            Self::Shuffle(arguments) => arguments.report()?,
+            #[cfg(feature = "service")]
+            Self::Analyze(arguments) => arguments.report()?,
             Self::Man { command } => {
                 let page = manual::page(Command::command(), &command)?;
                 return Ok((page, code, None));

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 use shuffledp::{Relation, Side, Standing};
+use std::path::Path;
 use std::process::Command;
 
 /// Every command in every shape of its answer, by its definition in the schema.
@@ -151,11 +152,59 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
 ];
 
+/// The three parties of a collection, in the order in which they act in one folder.
+const PARTIES: &[(&str, &str)] = &[
+    ("keys", "keys shuffler"),
+    ("keys", "keys analyzer"),
+    (
+        "task",
+        "task new --name smokers --randomizer rr --epsilon0 1 --labels no,yes --users 2 --check-in 0.999999 \
+         --rounds 3 --target-epsilon 1 --delta 1e-6 --analyzer-key analyzer.pub --out task.json",
+    ),
+    ("task", "task show task.json"),
+    (
+        "report",
+        "report --task task.json --shuffler-key shuffler-1.pub --window 7 --value yes --ledger ledger.json \
+         --out inbox/one",
+    ),
+    (
+        "report",
+        "report --task task.json --ledger ledger.json --status",
+    ),
+    (
+        "report",
+        "report --task task.json --shuffler-key shuffler-1.pub --window 7 --input people.csv --column smokes \
+         --out inbox/many",
+    ),
+    (
+        "report",
+        "report --task task.json --shuffler-key shuffler-1.pub --window 8 --value no --ledger ledger.json \
+         --out inbox/two",
+    ),
+    (
+        "shuffle",
+        "shuffle --task task.json --key shuffler-1.key --input inbox --out batches",
+    ),
+    (
+        "analyze",
+        "analyze --task task.json --key analyzer.key batches/window-7.batch",
+    ),
+    (
+        "error",
+        "analyze --task task.json --key shuffler-1.key batches/window-7.batch",
+    ),
+];
+
 fn shuffledp(words: &str, more: &[&str]) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands");
+    shuffledp_in(folder.as_ref(), words, more)
+}
+
+fn shuffledp_in(folder: &Path, words: &str, more: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_shuffledp"))
         .args(words.split_whitespace())
         .args(more)
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands"))
+        .current_dir(folder)
         .output()
         .unwrap();
     String::from_utf8(output.stdout).unwrap()
@@ -306,6 +355,21 @@ fn is(name: &str, value: &Value) -> bool {
         "array" => value.is_array(),
         "object" => value.is_object(),
         other => panic!("{other} is not a type"),
+    }
+}
+
+#[test]
+fn so_are_the_answers_of_three_parties() {
+    let schemas = Schemas::read();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("people.csv"), "smokes\nyes\nno\nno\n").unwrap();
+    for (definition, line) in PARTIES {
+        let answer = shuffledp_in(folder.path(), line, &["--format", "json"]);
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(schemas.wrong(definition, &answer), None, "{line}");
+        let mut more = answer;
+        more["surplus"] = json!(1);
+        assert!(schemas.wrong(definition, &more).is_some(), "{line}");
     }
 }
 

@@ -7,15 +7,19 @@
 mod analyzer;
 mod attendance;
 pub mod audit;
+pub mod batch;
 mod collection;
 mod confidence;
 mod consistency;
+pub mod envelope;
 mod heavy_hitters;
+pub mod hpke;
 mod pipeline;
 mod quantiles;
 pub mod secure_aggregation;
 mod shuffler;
 pub mod survey;
+pub mod task;
 
 pub use analyzer::{Analyzer, of_all_users};
 pub use attendance::{Attendance, AttendanceError};

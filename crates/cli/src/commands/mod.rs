@@ -1,16 +1,26 @@
 //! One file a command, named for it.
 
+#[cfg(feature = "service")]
+pub(crate) mod analyze;
 pub(crate) mod audit;
 pub(crate) mod calibrate;
 mod compare;
 pub(crate) mod curve;
 pub(crate) mod epsilon;
+#[cfg(feature = "service")]
+pub(crate) mod keys;
 #[cfg(feature = "train")]
 pub(crate) mod predict;
 pub(crate) mod rdp;
+#[cfg(feature = "service")]
+pub(crate) mod report;
 #[cfg(feature = "papers")]
 pub(crate) mod reproduce;
+#[cfg(feature = "service")]
+pub(crate) mod shuffle;
 pub(crate) mod simulate;
+#[cfg(feature = "service")]
+pub(crate) mod task;
 // Only `reproduce` asks for a run without its prices.
 #[cfg(feature = "train")]
 #[cfg_attr(not(feature = "papers"), allow(dead_code))]

@@ -1,0 +1,68 @@
+//! `shuffledp keys`: the keys of the shuffler and of the analyzer.
+
+use crate::failure::Failure;
+use crate::output::{Block, Format, Grid, Report, fields};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use shuffledp_service::keys::{Party, make};
+use std::path::PathBuf;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PartyName {
+    /// Opens envelopes, and releases batches
+    Shuffler,
+    /// Opens the reports of a batch
+    Analyzer,
+}
+
+#[derive(Args)]
+pub(crate) struct KeysArguments {
+    /// Whose keys
+    #[arg(value_enum)]
+    party: PartyName,
+    /// The number of a key of the shuffler, which envelopes name: a new key has a new number
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    number: u8,
+    /// The folder for the two files
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    out: PathBuf,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+impl KeysArguments {
+    pub(crate) fn report(&self) -> Result<Report, Failure> {
+        let (party, number) = match self.party {
+            PartyName::Shuffler => (Party::Shuffler, self.number),
+            PartyName::Analyzer if self.number != 1 => {
+                let message = format!(
+                    "--number {} is for the shuffler: an analyzer has one key",
+                    self.number
+                );
+                return Err(Failure::flag("--number", message));
+            }
+            PartyName::Analyzer => (Party::Analyzer, 0),
+        };
+        let (secret, public, key) = make(party, number, &self.out)?;
+        let mut csv = Grid::new(["party", "secret", "public", "key"]);
+        let (secret_name, public_name) =
+            (secret.display().to_string(), public.display().to_string());
+        csv.row([party.name(), &secret_name, &public_name, &key.to_string()]);
+        let query = json!({ "party": party, "out": self.out });
+        let json = json!({ "query": query, "secret": secret, "public": public, "key": key });
+        Ok(Report {
+            blocks: vec![
+                Block::Line(format!(
+                    "{secret_name}: the secret key. It stays with the {}.",
+                    party.name()
+                )),
+                Block::Line(format!("{public_name}: the public key, for everybody.")),
+            ],
+            json: fields(json),
+            csv,
+            relation: None,
+            after: None,
+        })
+    }
+}

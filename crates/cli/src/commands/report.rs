@@ -1,0 +1,212 @@
+//! `shuffledp report`: a device answers a window of a task; or many devices are simulated from a column.
+
+use crate::failure::Failure;
+use crate::number::Count;
+use crate::output::{Block, Format, Grid, Report, fields};
+use crate::tables::refused_records;
+use clap::Args;
+use serde_json::json;
+use shuffledp::grouped;
+use shuffledp::protocol::task::{Task, Value};
+use shuffledp_service::folders::{Device, read_task};
+use shuffledp_service::keys::shuffler_public;
+use shuffledp_service::ledger::{Decision, Ledger};
+use shuffledp_tables::Column;
+use std::path::{Path, PathBuf};
+
+#[derive(Args)]
+pub(crate) struct ReportArguments {
+    /// The file of the task
+    #[arg(long, value_name = "FILE")]
+    task: PathBuf,
+    /// The shuffler's file of its public key
+    #[arg(long, value_name = "FILE", required_unless_present = "status")]
+    shuffler_key: Option<PathBuf>,
+    /// The window that is answered
+    #[arg(long, value_name = "W", required_unless_present = "status")]
+    window: Option<Count>,
+    /// This device's value
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_hyphen_values = true,
+        help_heading = "One device"
+    )]
+    value: Option<String>,
+    /// This device's ledger: which windows it has decided, and how often it has answered
+    #[arg(long, value_name = "FILE", help_heading = "One device")]
+    ledger: Option<PathBuf>,
+    /// Only say what the ledger has of the task
+    #[arg(
+        long,
+        requires = "ledger",
+        conflicts_with_all = ["value", "input", "out"],
+        help_heading = "One device"
+    )]
+    status: bool,
+    /// CSV file with a header, or Parquet file: each row is a device that is simulated here, without a ledger
+    #[arg(long, value_name = "FILE", requires = "column", conflicts_with_all = ["value", "ledger"],
+        help_heading = "Many devices")]
+    input: Option<PathBuf>,
+    /// The column of their values
+    #[arg(long, value_name = "NAME", help_heading = "Many devices")]
+    column: Option<String>,
+    /// Where the envelope goes, or the envelopes: a new file
+    #[arg(long, value_name = "FILE", required_unless_present = "status")]
+    out: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+/// A device asked to answer: the flags that clap has seen to be there.
+struct Asked<'a> {
+    task: Task,
+    device: Device,
+    window: u64,
+    out: &'a Path,
+}
+
+impl ReportArguments {
+    pub(crate) fn report(&self) -> Result<Report, Failure> {
+        let task = read_task(&self.task)?;
+        if let (true, Some(ledger)) = (self.status, &self.ledger) {
+            return status(&Ledger::open(ledger)?, &task);
+        }
+        let needed = |flag: &str| Failure::flag(flag, format!("{flag} is needed"));
+        let key = self
+            .shuffler_key
+            .as_deref()
+            .ok_or_else(|| needed("--shuffler-key"))?;
+        let asked = Asked {
+            device: Device::new(task.clone(), shuffler_public(key)?)?,
+            task,
+            window: self.window.ok_or_else(|| needed("--window"))?.0,
+            out: self.out.as_deref().ok_or_else(|| needed("--out"))?,
+        };
+        match (&self.value, &self.ledger, &self.input, &self.column) {
+            (Some(value), Some(ledger), _, _) => one(asked, value, ledger),
+            (Some(_), None, _, _) => {
+                let message = "--ledger, the file in which this device counts its answers, is needed with \
+                               --value";
+                Err(Failure::flag("--ledger", message))
+            }
+            (None, _, Some(input), Some(column)) => many(asked, &Column::new(input, column)),
+            _ => Err(Failure::flag(
+                "--value",
+                "--value is needed, or --input and --column",
+            )),
+        }
+    }
+}
+
+fn one(mut asked: Asked<'_>, value: &str, ledger: &Path) -> Result<Report, Failure> {
+    let value = asked.task.value(value)?;
+    let mut ledger = Ledger::open(ledger)?;
+    let decision = asked
+        .device
+        .report(&mut ledger, asked.window, &value, asked.out)?;
+    let status = ledger.status(&asked.task);
+    let path = asked.out.display();
+    let sentence = match decision {
+        Decision::Answered => format!("The report is in {path}, sealed."),
+        Decision::Silent => {
+            "The coin said to stay silent in this window: nothing was written.".to_owned()
+        }
+    };
+    let count = format!(
+        "{} of at most {} windows answered.",
+        grouped(status.answered),
+        grouped(status.most)
+    );
+    let mut csv = Grid::new(["window", "decision", "answered", "most"]);
+    let words = json!(decision);
+    csv.row([
+        asked.window.to_string(),
+        words.as_str().unwrap_or_default().to_owned(),
+        status.answered.to_string(),
+        status.most.to_string(),
+    ]);
+    let json = json!({
+        "query": { "window": asked.window, "out": asked.out },
+        "decision": decision, "answered": status.answered, "most": status.most,
+    });
+    let blocks = vec![Block::Line(sentence), Block::Line(count)];
+    Ok(Report {
+        blocks,
+        json: fields(json),
+        csv,
+        relation: None,
+        after: None,
+    })
+}
+
+fn many(mut asked: Asked<'_>, column: &Column<'_>) -> Result<Report, Failure> {
+    let mut values: Vec<Value> = Vec::new();
+    let mut refused = None;
+    let read = column.texts(&mut |row, text| {
+        match asked.task.value(text) {
+            Ok(value) => values.push(value),
+            Err(error) => {
+                refused.get_or_insert((row, error));
+            }
+        }
+        Ok(())
+    });
+    read.map_err(refused_records)?;
+    if let Some((row, error)) = refused {
+        return Err(Failure::flag(
+            "--input",
+            format!("--input, row {row}: {error}"),
+        ));
+    }
+    let sent = asked.device.simulate(asked.window, &values, asked.out)?;
+    let devices = values.len() as u64;
+    let sentence = format!(
+        "{} of {} simulated devices answered; their envelopes are in {}.",
+        grouped(sent),
+        grouped(devices),
+        asked.out.display()
+    );
+    let ledger = "They keep no ledger; a device of a person needs one.".to_owned();
+    let mut csv = Grid::new(["window", "devices", "sent"]);
+    csv.row([
+        asked.window.to_string(),
+        devices.to_string(),
+        sent.to_string(),
+    ]);
+    let query = json!({ "window": asked.window, "out": asked.out });
+    let json = json!({ "query": query, "devices": devices, "sent": sent });
+    let blocks = vec![Block::Line(sentence), Block::Line(ledger)];
+    Ok(Report {
+        blocks,
+        json: fields(json),
+        csv,
+        relation: None,
+        after: None,
+    })
+}
+
+fn status(ledger: &Ledger, task: &Task) -> Result<Report, Failure> {
+    let status = ledger.status(task);
+    let (answered, silent, most) = (status.answered, status.silent, status.most);
+    let sentence = format!(
+        "Task {}: {} of at most {} windows answered, silent in {}.",
+        task.spec().name,
+        grouped(answered),
+        grouped(most),
+        grouped(silent)
+    );
+    let mut csv = Grid::new(["answered", "silent", "most"]);
+    csv.row([answered.to_string(), silent.to_string(), most.to_string()]);
+    let json = fields(
+        json!({ "query": { "task": task.id() }, "answered": answered, "silent": silent, "most": most }),
+    );
+    Ok(Report {
+        blocks: vec![Block::Line(sentence)],
+        json,
+        csv,
+        relation: None,
+        after: None,
+    })
+}

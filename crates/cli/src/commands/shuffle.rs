@@ -1,0 +1,116 @@
+//! `shuffledp shuffle`: the shuffler's side. Envelopes in, batches out.
+
+use crate::failure::Failure;
+use crate::output::{Block, Format, Grid, Report, fields};
+use clap::Args;
+use serde_json::{Value, json};
+use shuffledp::grouped;
+use shuffledp_service::folders::{Shuffler, read_task};
+use shuffledp_service::keys::shuffler_secrets;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub(crate) struct ShuffleArguments {
+    /// The file of the task
+    #[arg(long, value_name = "FILE")]
+    task: PathBuf,
+    /// The shuffler's file of its secret key; several times for several keys
+    #[arg(long, value_name = "FILE", required = true)]
+    key: Vec<PathBuf>,
+    /// A folder of envelopes, or a file of them; several times for several
+    #[arg(long, value_name = "PATH", required = true)]
+    input: Vec<PathBuf>,
+    /// The folder for batches, and for the list of what was released
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+impl ShuffleArguments {
+    pub(crate) fn report(&self) -> Result<Report, Failure> {
+        let task = read_task(&self.task)?;
+        let smallest = task.smallest_batch();
+        let keys = shuffler_secrets(&self.key)?;
+        let shuffled = Shuffler::new(task, keys, &self.out)?.shuffle(&self.input)?;
+        let mut blocks = Vec::new();
+        let mut csv = Grid::new(["window", "context", "reports", "released", "digest"]);
+        let window = |number: u64| match number {
+            0 => "0".to_owned(),
+            number => grouped(number),
+        };
+        for batch in &shuffled.released {
+            let path = self.out.join(&batch.file);
+            blocks.push(Block::Line(format!(
+                "Window {}: {} reports in a random order, released as {}.",
+                window(batch.window),
+                grouped(batch.reports),
+                path.display()
+            )));
+            csv.row([
+                batch.window.to_string(),
+                batch.context.to_string(),
+                batch.reports.to_string(),
+                "true".to_owned(),
+                batch.digest.to_string(),
+            ]);
+        }
+        for few in &shuffled.waiting {
+            blocks.push(Block::Line(format!(
+                "Window {}: {} held back: a batch has {} or more.",
+                window(few.window),
+                match few.reports {
+                    1 => "1 report,".to_owned(),
+                    many => format!("{} reports,", grouped(many)),
+                },
+                grouped(smallest)
+            )));
+            let (window, context, reports) = (few.window, few.context, few.reports);
+            csv.row([
+                window.to_string(),
+                context.to_string(),
+                reports.to_string(),
+                "false".into(),
+                String::new(),
+            ]);
+        }
+        for (count, words) in [
+            (shuffled.repeated, "came again, and count once"),
+            (
+                shuffled.late,
+                "are of windows that were released before, and stay out",
+            ),
+            (shuffled.refused, "are none of this task, or damaged"),
+        ] {
+            if count > 0 {
+                blocks.push(Block::Line(format!(
+                    "{} envelopes {words}.",
+                    grouped(count)
+                )));
+            }
+        }
+        if shuffled.released.is_empty() {
+            blocks.push(Block::Line("Nothing was released.".to_owned()));
+        }
+        let waiting = shuffled.waiting.iter().map(
+            |few| json!({ "window": few.window, "context": few.context, "reports": few.reports }),
+        );
+        let waiting: Vec<Value> = waiting.collect();
+        let json = json!({
+            "query": { "task": self.task, "input": self.input, "out": self.out },
+            "released": shuffled.released,
+            "waiting": waiting,
+            "repeated": shuffled.repeated,
+            "late": shuffled.late,
+            "refused": shuffled.refused,
+        });
+        Ok(Report {
+            blocks,
+            json: fields(json),
+            csv,
+            relation: None,
+            after: None,
+        })
+    }
+}

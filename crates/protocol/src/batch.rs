@@ -1,0 +1,276 @@
+//! Batches: reports of one window and one context, released together in a uniformly random order, or not at
+//! all.
+//!
+//! A [`Gathering`] takes opened envelopes, each once. Reports whose devices had been sent something else
+//! (another *context*) do not mix: each context is a batch of its own, and too small a one is not released.
+//! At the end every report gets a key of 128 random bits, and the batch is the reports in the order of their
+//! keys: every order is equally likely, whatever the order of arrival.
+//!
+//! ```text
+//! Batch, from the shuffler to the analyzer             all numbers big-endian
+//!     u8   version = 1
+//!     32   task id
+//!     u64  window
+//!     32   context
+//!     u64  number of reports, each:
+//!         32   enc
+//!         ..   the report, sealed to the analyzer
+//!
+//! digest = SHA-256("shuffledp/1 batch" || Batch)
+//! ```
+
+use crate::envelope::{Inner, Opened, VERSION, array};
+use crate::hpke::{ENC, Hpke, Sealed, SecretKey, TAG};
+use crate::task::{Bytes32, Task};
+use sha2::{Digest, Sha256};
+use shuffledp_randomizers::{Random, Secure};
+use std::collections::{BTreeMap, HashSet};
+
+/// Version, task, window, context, number.
+const HEADER: usize = 1 + 32 + 8 + 32 + 8;
+/// What a digest hashes first.
+const DOMAIN: &[u8] = b"shuffledp/1 batch";
+
+/// Reports of windows that are still open.
+pub struct Gathering<'t> {
+    task: &'t Task,
+    groups: BTreeMap<(u64, Bytes32), Vec<Inner>>,
+    /// The encapsulated keys of every report, of the outer and of the inner layer: the same twice is one report
+    /// sent twice. They are kept apart: everybody on the way sees those of the outer layer, and who repeats one
+    /// as an inner key must not keep the report out that it is of.
+    outer: HashSet<[u8; ENC]>,
+    inner: HashSet<[u8; ENC]>,
+    repeated: u64,
+}
+
+/// A window and a context with fewer reports than a batch must have. They are not released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Expired {
+    /// The window.
+    pub window: u64,
+    /// What the devices had been sent.
+    pub context: Bytes32,
+    /// How many reports there were.
+    pub reports: u64,
+}
+
+/// A batch, as it is released.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    window: u64,
+    context: Bytes32,
+    rows: Vec<Inner>,
+}
+
+/// Why bytes are no batch of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// Too short for a header, or not as long as the header says.
+    #[error("a batch of {got} bytes, which is not the length that it states")]
+    Length {
+        /// Its length.
+        got: usize,
+    },
+    /// Another version of the wire format.
+    #[error("a batch of wire version {got}: known is 1")]
+    Version {
+        /// Its version.
+        got: u8,
+    },
+    /// Another task.
+    #[error("a batch of the task {got}")]
+    Task {
+        /// Its task.
+        got: Bytes32,
+    },
+    /// Fewer reports than the task allows: its users were promised more company.
+    #[error("a batch of {reports} reports: those of this task have {smallest} or more")]
+    TooSmall {
+        /// Its reports.
+        reports: u64,
+        /// The smallest number.
+        smallest: u64,
+    },
+    /// A report that is there twice: it would be recognized.
+    #[error("a batch that holds a report twice")]
+    Repeated,
+}
+
+/// The reports of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reports {
+    /// Those that the analyzer's key opens, in the order of the batch.
+    pub readable: Vec<Vec<u8>>,
+    /// How many it does not open.
+    pub unreadable: u64,
+}
+
+impl<'t> Gathering<'t> {
+    /// No reports yet.
+    pub fn new(task: &'t Task) -> Self {
+        Self {
+            task,
+            groups: BTreeMap::new(),
+            outer: HashSet::new(),
+            inner: HashSet::new(),
+            repeated: 0,
+        }
+    }
+
+    /// Takes a report, unless it is there already.
+    pub fn take(&mut self, opened: Opened) {
+        let inner = opened.inner.0.enc;
+        if self.outer.contains(&opened.enc) || self.inner.contains(&inner) {
+            self.repeated += 1;
+            return;
+        }
+        self.outer.insert(opened.enc);
+        self.inner.insert(inner);
+        let group = self
+            .groups
+            .entry((opened.window, opened.context))
+            .or_default();
+        group.push(opened.inner);
+    }
+
+    /// How many reports came again and were left out.
+    pub fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
+    /// Closes all windows: the batches that are large enough, each in a random order, and those that are not.
+    pub fn close(self, random: &mut Secure) -> (Vec<Batch>, Vec<Expired>) {
+        let (mut batches, mut expired) = (Vec::new(), Vec::new());
+        for ((window, context), rows) in self.groups {
+            let reports = rows.len() as u64;
+            if reports < self.task.smallest_batch() {
+                expired.push(Expired {
+                    window,
+                    context,
+                    reports,
+                });
+                continue;
+            }
+            let rows = permuted(rows, random);
+            batches.push(Batch {
+                window,
+                context,
+                rows,
+            });
+        }
+        (batches, expired)
+    }
+}
+
+/// The rows in the order of keys of 128 bits that are drawn here. Among 2^32 rows two keys are the same with
+/// probability below 2^-64.
+fn permuted(rows: Vec<Inner>, random: &mut Secure) -> Vec<Inner> {
+    let mut keyed: Vec<([u64; 2], Inner)> = rows
+        .into_iter()
+        .map(|row| ([random.word(), random.word()], row))
+        .collect();
+    keyed.sort_unstable_by_key(|(key, _)| *key);
+    keyed.into_iter().map(|(_, row)| row).collect()
+}
+
+impl Batch {
+    /// The window it is of.
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// What its devices had been sent.
+    pub fn context(&self) -> Bytes32 {
+        self.context
+    }
+
+    /// How many reports it holds.
+    pub fn reports(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// Its bytes.
+    pub fn encode(&self, task: &Task) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        bytes.extend(task.id().0);
+        bytes.extend(self.window.to_be_bytes());
+        bytes.extend(self.context.0);
+        bytes.extend(self.reports().to_be_bytes());
+        for Inner(row) in &self.rows {
+            bytes.extend(row.enc);
+            bytes.extend(&row.text);
+        }
+        bytes
+    }
+
+    /// The batch of these bytes.
+    pub fn decode(task: &Task, bytes: &[u8]) -> Result<Self, BatchError> {
+        let got = bytes.len();
+        let (header, rows) = bytes
+            .split_at_checked(HEADER)
+            .ok_or(BatchError::Length { got })?;
+        if header[0] != VERSION {
+            return Err(BatchError::Version { got: header[0] });
+        }
+        let of = Bytes32(array(&header[1..33]));
+        if of != task.id() {
+            return Err(BatchError::Task { got: of });
+        }
+        let row = ENC + task.report_length() + TAG;
+        let reports = u64::from_be_bytes(array(&header[73..]));
+        if rows.len() % row != 0 || (rows.len() / row) as u64 != reports {
+            return Err(BatchError::Length { got });
+        }
+        let smallest = task.smallest_batch();
+        if reports < smallest {
+            return Err(BatchError::TooSmall { reports, smallest });
+        }
+        let rows = rows.chunks_exact(row).map(|row| {
+            let (enc, text) = row.split_at(ENC);
+            Inner(Sealed {
+                enc: array(enc),
+                text: text.to_vec(),
+            })
+        });
+        let rows: Vec<Inner> = rows.collect();
+        let mut seen = HashSet::new();
+        if !rows.iter().all(|row| seen.insert(row.0.enc)) {
+            return Err(BatchError::Repeated);
+        }
+        let window = u64::from_be_bytes(array(&header[33..41]));
+        Ok(Self {
+            window,
+            context: Bytes32(array(&header[41..73])),
+            rows,
+        })
+    }
+
+    /// The hash of its bytes.
+    pub fn digest(bytes: &[u8]) -> Bytes32 {
+        Bytes32(
+            Sha256::new()
+                .chain_update(DOMAIN)
+                .chain_update(bytes)
+                .finalize()
+                .into(),
+        )
+    }
+
+    /// Opens every report with the analyzer's key.
+    pub fn open(&self, hpke: &impl Hpke, task: &Task, key: &SecretKey) -> Reports {
+        let mut reports = Reports {
+            readable: Vec::new(),
+            unreadable: 0,
+        };
+        for row in &self.rows {
+            match row.open(hpke, task, key, self.window, &self.context) {
+                Ok(report) => reports.readable.push(report),
+                Err(_) => reports.unreadable += 1,
+            }
+        }
+        reports
+    }
+}

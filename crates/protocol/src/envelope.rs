@@ -1,0 +1,228 @@
+//! Envelopes: a report within two layers of encryption. The shuffler opens the outer one and learns that
+//! somebody reported, the analyzer opens the inner one and learns a report of the crowd.
+//!
+//! ```text
+//! Envelope, from a device to the shuffler              all numbers big-endian
+//!     u8   version = 1
+//!     u8   which of the shuffler's keys
+//!     32   task id
+//!     u64  window
+//!     32   enc
+//!     ..   OuterPlain, sealed to the shuffler
+//!          info = "shuffledp/1 outer" 01 02      aad = version || key || task id || window
+//!
+//! OuterPlain
+//!     u8   kind = 0
+//!     16   nonce, drawn by the device
+//!     32   context: the hash of what devices were sent for this window; zeros where it is nothing
+//!     32   enc
+//!     ..   the report, sealed to the analyzer
+//!          info = "shuffledp/1 inner" 01 03      aad = task id || window || context
+//! ```
+//!
+//! The task id is the hash of the whole task ([`crate::task`]), so that both layers are bound to every number
+//! in it. All envelopes of a task have the same length ([`envelope_length`]); another length is refused
+//! before anything is decrypted.
+
+use crate::hpke::{ENC, Hpke, HpkeError, Sealed, SecretKey, TAG};
+use crate::task::{Bytes32, Task};
+use shuffledp_randomizers::{Random, Secure};
+
+/// The version of the wire format.
+pub const VERSION: u8 = 1;
+/// The kind of an envelope that holds a report. Other kinds are not in use.
+const REPORT: u8 = 0;
+const NONCE: usize = 16;
+/// Version, key, task, window.
+const HEADER: usize = 1 + 1 + 32 + 8;
+/// What an outer text holds beside the inner one.
+const OUTER: usize = 1 + NONCE + 32 + ENC;
+
+const OUTER_INFO: &[u8] = b"shuffledp/1 outer\x01\x02";
+const INNER_INFO: &[u8] = b"shuffledp/1 inner\x01\x03";
+
+/// A public key of the shuffler, and which one it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShufflerKey {
+    /// Its number.
+    pub number: u8,
+    /// The key.
+    pub key: Bytes32,
+}
+
+/// A report that only the analyzer can read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inner(pub(crate) Sealed);
+
+/// What the shuffler sees in an envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Opened {
+    /// The window it is for.
+    pub window: u64,
+    /// What the device had been sent.
+    pub context: Bytes32,
+    /// The encapsulated key of the outer layer: an envelope that is sent twice has the same.
+    pub enc: [u8; ENC],
+    /// For the analyzer.
+    pub inner: Inner,
+}
+
+/// Why an envelope is none of this task's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnvelopeError {
+    /// Another length: lengths would tell people apart.
+    #[error("an envelope of {got} bytes: those of this task have {length}")]
+    Length {
+        /// Its length.
+        got: usize,
+        /// That of the task's.
+        length: usize,
+    },
+    /// Another version of the wire format.
+    #[error("an envelope of wire version {got}: known is 1")]
+    Version {
+        /// Its version.
+        got: u8,
+    },
+    /// Another task.
+    #[error("an envelope of the task {got}")]
+    Task {
+        /// Its task.
+        got: Bytes32,
+    },
+    /// A key that the shuffler does not have.
+    #[error("an envelope for the shuffler's key {number}")]
+    Key {
+        /// Its number.
+        number: u8,
+    },
+    /// Encrypted to another key, for another task, or damaged.
+    #[error("an envelope that the shuffler's key does not open")]
+    Sealed,
+    /// A kind of envelope that is not in use.
+    #[error("an envelope of kind {got}: known is 0")]
+    Kind {
+        /// Its kind.
+        got: u8,
+    },
+}
+
+/// The length of an inner text.
+fn inner_length(task: &Task) -> usize {
+    task.report_length() + TAG
+}
+
+/// The length of every envelope of a task.
+pub fn envelope_length(task: &Task) -> usize {
+    HEADER + ENC + OUTER + inner_length(task) + TAG
+}
+
+fn header(key: u8, task: &Task, window: u64) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[0] = VERSION;
+    header[1] = key;
+    header[2..34].copy_from_slice(&task.id().0);
+    header[34..].copy_from_slice(&window.to_be_bytes());
+    header
+}
+
+fn inner_aad(task: &Task, window: u64, context: &Bytes32) -> Vec<u8> {
+    [&task.id().0[..], &window.to_be_bytes(), &context.0].concat()
+}
+
+/// Seals a report for the analyzer, and that for the shuffler. `report` has the task's length.
+pub fn seal(
+    hpke: &impl Hpke,
+    task: &Task,
+    shuffler: &ShufflerKey,
+    window: u64,
+    context: Bytes32,
+    report: &[u8],
+    random: &mut Secure,
+) -> Result<Vec<u8>, HpkeError> {
+    if report.len() != task.report_length() {
+        return Err(HpkeError(
+            "sealed: the report has not the length of the task's",
+        ));
+    }
+    let to = &task.spec().analyzer_key;
+    let inner = hpke.seal(to, INNER_INFO, &inner_aad(task, window, &context), report)?;
+    let mut nonce = [0; NONCE];
+    random.fill(&mut nonce);
+    let plain = [&[REPORT][..], &nonce, &context.0, &inner.enc, &inner.text].concat();
+    let header = header(shuffler.number, task, window);
+    let outer = hpke.seal(&shuffler.key, OUTER_INFO, &header, &plain)?;
+    Ok([&header[..], &outer.enc, &outer.text].concat())
+}
+
+/// Opens the outer layer with the one of the shuffler's keys that the envelope is for.
+pub fn open(
+    hpke: &impl Hpke,
+    task: &Task,
+    keys: &[(u8, SecretKey)],
+    envelope: &[u8],
+) -> Result<Opened, EnvelopeError> {
+    let length = envelope_length(task);
+    if envelope.len() != length {
+        return Err(EnvelopeError::Length {
+            got: envelope.len(),
+            length,
+        });
+    }
+    let (header, sealed) = envelope.split_at(HEADER);
+    if header[0] != VERSION {
+        return Err(EnvelopeError::Version { got: header[0] });
+    }
+    let got = Bytes32(array(&header[2..34]));
+    if got != task.id() {
+        return Err(EnvelopeError::Task { got });
+    }
+    let number = header[1];
+    let key = keys.iter().find(|(known, _)| *known == number);
+    let (_, key) = key.ok_or(EnvelopeError::Key { number })?;
+    let enc = array(&sealed[..ENC]);
+    let plain = hpke.open(key, &enc, OUTER_INFO, header, &sealed[ENC..]);
+    // The length of the envelope settles that of the text.
+    let plain = plain.map_err(|_| EnvelopeError::Sealed)?;
+    if plain[0] != REPORT {
+        return Err(EnvelopeError::Kind { got: plain[0] });
+    }
+    let rest = &plain[1 + NONCE..];
+    let window = u64::from_be_bytes(array(&header[34..]));
+    let inner = Sealed {
+        enc: array(&rest[32..32 + ENC]),
+        text: rest[32 + ENC..].to_vec(),
+    };
+    Ok(Opened {
+        window,
+        context: Bytes32(array(&rest[..32])),
+        enc,
+        inner: Inner(inner),
+    })
+}
+
+impl Inner {
+    /// Opens the inner layer: the report.
+    pub(crate) fn open(
+        &self,
+        hpke: &impl Hpke,
+        task: &Task,
+        key: &SecretKey,
+        window: u64,
+        context: &Bytes32,
+    ) -> Result<Vec<u8>, HpkeError> {
+        let aad = inner_aad(task, window, context);
+        let report = hpke.open(key, &self.0.enc, INNER_INFO, &aad, &self.0.text)?;
+        Ok(report.to_vec())
+    }
+}
+
+/// The first bytes of a slice that is long enough.
+pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(&bytes[..N]);
+    array
+}

@@ -1,0 +1,112 @@
+//! What can go wrong between the parties, in fields.
+
+use shuffledp_protocol::batch::BatchError;
+use shuffledp_protocol::hpke::HpkeError;
+use shuffledp_protocol::task::{Bytes32, TaskError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a party did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// The task, a value, or the operating system's randomness.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// Sealing failed: the public key is none.
+    #[error(transparent)]
+    Hpke(#[from] HpkeError),
+    /// A file that cannot be read.
+    #[error("{} cannot be read: {error}", path.display())]
+    Unreadable {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file that cannot be written.
+    #[error("{} cannot be written: {error}", path.display())]
+    Unwritable {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file that would be overwritten.
+    #[error("{} is there already", path.display())]
+    Exists {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// A file that is not what it should be.
+    #[error("{} is not {what}: {message}", path.display())]
+    Content {
+        /// Which one.
+        path: PathBuf,
+        /// What it should be.
+        what: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+    /// The key of another party, or another key of this one.
+    #[error("{} has the public key {found}, and the task is for the analyzer's key {wanted}", path.display())]
+    OtherKey {
+        /// The file.
+        path: PathBuf,
+        /// Its public key.
+        found: Bytes32,
+        /// The task's.
+        wanted: Bytes32,
+    },
+    /// A file of a batch that is none of this task.
+    #[error("{}: {error}", path.display())]
+    Batch {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        error: BatchError,
+    },
+    /// A window that was decided before: the coin is thrown once, and one report is sent.
+    #[error("window {window} was decided before: this device {decision}")]
+    Decided {
+        /// The window.
+        window: u64,
+        /// What was decided.
+        decision: &'static str,
+    },
+    /// A device that has answered as often as the task allows.
+    #[error("this device has answered {most} windows of the task, and answers no more")]
+    Spent {
+        /// How many windows it answers at most.
+        most: u64,
+    },
+    /// Another program has the file.
+    #[error("{} is in use by another program", path.display())]
+    InUse {
+        /// Which one.
+        path: PathBuf,
+    },
+}
+
+impl ServiceError {
+    pub(crate) fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::Unreadable { path, error }
+    }
+
+    pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Self::Exists { path },
+            _ => Self::Unwritable { path, error },
+        }
+    }
+
+    pub(crate) fn content(path: &Path, what: &'static str, message: impl ToString) -> Self {
+        Self::Content {
+            path: path.to_owned(),
+            what,
+            message: message.to_string(),
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The three parties by files: devices put envelopes into a folder, the shuffler makes batches of them, the
+//! analyzer reads a batch.
+//!
+//! The shuffler's folder has a list of what was released (`released.jsonl`). A window that is in it is closed
+//! for good: a second batch of the same window, with one report more, would show that report. The order of
+//! writing is: the batch under a name that nobody looks for, the entry of the list, the batch's own name.
+//! After a crash the entry decides: with it the batch gets its name the next time, without it there is none.
+
+use crate::error::ServiceError;
+use crate::ledger::{Decision, Ledger};
+use crate::secure_file::{create, create_with_folder, lock, replace};
+use crate::suite::AwsLc;
+use serde::{Deserialize, Serialize};
+use shuffledp_protocol::Confidence;
+use shuffledp_protocol::batch::{Batch, Expired, Gathering};
+use shuffledp_protocol::envelope::{ShufflerKey, envelope_length, open, seal};
+use shuffledp_protocol::hpke::SecretKey;
+use shuffledp_protocol::task::{Bytes32, Findings, Task, TaskError, Value};
+use shuffledp_randomizers::Secure;
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The list of batches that were released.
+const RELEASED: &str = "released.jsonl";
+
+/// Reads the file of a task.
+pub fn read_task(path: &Path) -> Result<Task, ServiceError> {
+    let text = std::fs::read_to_string(path).map_err(ServiceError::unreadable(path))?;
+    Ok(Task::from_json(&text)?)
+}
+
+/// Writes the file of a new task.
+pub fn write_task(task: &Task, path: &Path) -> Result<(), ServiceError> {
+    create(path, task.to_json().as_bytes())
+}
+
+/// A device's side: the task, and the shuffler's key.
+#[derive(Debug)]
+pub struct Device {
+    task: Task,
+    shuffler: ShufflerKey,
+    random: Secure,
+}
+
+impl Device {
+    /// A device of this task.
+    pub fn new(task: Task, shuffler: ShufflerKey) -> Result<Self, ServiceError> {
+        let random = Secure::new().map_err(TaskError::from)?;
+        Ok(Self {
+            task,
+            shuffler,
+            random,
+        })
+    }
+
+    /// Answers a window as its ledger and its coin allow: writes an envelope to a new file, or nothing.
+    pub fn report(
+        &mut self,
+        ledger: &mut Ledger,
+        window: u64,
+        value: &Value,
+        path: &Path,
+    ) -> Result<Decision, ServiceError> {
+        // What can be refused is refused before anything is written down about the window.
+        if path.exists() {
+            return Err(ServiceError::Exists {
+                path: path.to_owned(),
+            });
+        }
+        let envelope = self.envelope(window, value)?;
+        let decision = ledger.decide(&self.task, window, &mut self.random)?;
+        if decision == Decision::Answered {
+            create_with_folder(path, &envelope)?;
+        }
+        Ok(decision)
+    }
+
+    /// The envelopes of many devices that are simulated here, each with a coin of its own and without a
+    /// ledger.
+    pub fn simulate<'v>(
+        &mut self,
+        window: u64,
+        values: impl IntoIterator<Item = &'v Value>,
+        path: &Path,
+    ) -> Result<u64, ServiceError> {
+        let (mut all, mut sent) = (Vec::new(), 0);
+        for value in values {
+            if self.task.answers(&mut self.random) {
+                all.extend(self.envelope(window, value)?);
+                sent += 1;
+            }
+        }
+        create_with_folder(path, &all)?;
+        Ok(sent)
+    }
+
+    fn envelope(&mut self, window: u64, value: &Value) -> Result<Vec<u8>, ServiceError> {
+        let report = self.task.randomize(value, &mut self.random)?;
+        let nothing = Bytes32([0; 32]);
+        Ok(seal(
+            &AwsLc,
+            &self.task,
+            &self.shuffler,
+            window,
+            nothing,
+            &report,
+            &mut self.random,
+        )?)
+    }
+}
+
+/// A released batch, as the list has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Released {
+    /// Its task.
+    pub task: Bytes32,
+    /// Its window.
+    pub window: u64,
+    /// What its devices had been sent.
+    pub context: Bytes32,
+    /// How many reports it holds.
+    pub reports: u64,
+    /// The hash of its bytes.
+    pub digest: Bytes32,
+    /// The name of its file in the folder.
+    pub file: String,
+}
+
+/// What a shuffler did with the envelopes of a folder.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Shuffled {
+    /// Batches that were released now.
+    pub released: Vec<Released>,
+    /// Windows with too few reports so far. They wait.
+    pub waiting: Vec<Expired>,
+    /// Envelopes that came again.
+    pub repeated: u64,
+    /// Envelopes of windows that were released before.
+    pub late: u64,
+    /// Envelopes and files that are none of this task's.
+    pub refused: u64,
+}
+
+/// The shuffler's side.
+#[derive(Debug)]
+pub struct Shuffler {
+    task: Task,
+    keys: Vec<(u8, SecretKey)>,
+    folder: PathBuf,
+    random: Secure,
+}
+
+impl Shuffler {
+    /// A shuffler that releases batches into `folder`.
+    pub fn new(
+        task: Task,
+        keys: Vec<(u8, SecretKey)>,
+        folder: &Path,
+    ) -> Result<Self, ServiceError> {
+        std::fs::create_dir_all(folder).map_err(ServiceError::unwritable(folder))?;
+        let random = Secure::new().map_err(TaskError::from)?;
+        Ok(Self {
+            task,
+            keys,
+            folder: folder.to_owned(),
+            random,
+        })
+    }
+
+    /// Reads all envelopes in files of these folders. Releases a batch for every window that has reports
+    /// enough and was not released before.
+    pub fn shuffle(&mut self, inputs: &[PathBuf]) -> Result<Shuffled, ServiceError> {
+        let list = self.folder.join(RELEASED);
+        let _one_at_a_time = lock(&list)?;
+        let mut released = self.list(&list)?;
+        self.finish(&released)?;
+        let closed: BTreeSet<(u64, Bytes32)> = released
+            .iter()
+            .map(|entry| (entry.window, entry.context))
+            .collect();
+        let mut shuffled = Shuffled::default();
+        let mut gathering = Gathering::new(&self.task);
+        for path in files(inputs)? {
+            let bytes = std::fs::read(&path).map_err(ServiceError::unreadable(&path))?;
+            for envelope in bytes.chunks(envelope_length(&self.task)) {
+                match open(&AwsLc, &self.task, &self.keys, envelope) {
+                    Ok(opened) if closed.contains(&(opened.window, opened.context)) => {
+                        shuffled.late += 1
+                    }
+                    Ok(opened) => gathering.take(opened),
+                    Err(_) => shuffled.refused += 1,
+                }
+            }
+        }
+        shuffled.repeated = gathering.repeated();
+        let (batches, waiting) = gathering.close(&mut self.random);
+        shuffled.waiting = waiting;
+        for batch in batches {
+            let entry = self.release(&batch, &list, &mut released)?;
+            shuffled.released.push(entry);
+        }
+        Ok(shuffled)
+    }
+
+    fn release(
+        &self,
+        batch: &Batch,
+        list: &Path,
+        released: &mut Vec<Released>,
+    ) -> Result<Released, ServiceError> {
+        let bytes = batch.encode(&self.task);
+        let digest = Batch::digest(&bytes);
+        let (task, window, context) = (self.task.id(), batch.window(), batch.context());
+        let file = match context.0 == [0; 32] {
+            true => format!("window-{window}.batch"),
+            false => format!("window-{window}-{}.batch", &context.to_string()[..16]),
+        };
+        let entry = Released {
+            task,
+            window,
+            context,
+            reports: batch.reports(),
+            digest,
+            file,
+        };
+        let prepared = self.prepared(&entry);
+        // Left over from a crash before the entry: nobody has seen it.
+        replace(&prepared, &bytes)?;
+        released.push(entry.clone());
+        let lines = released
+            .iter()
+            .filter_map(|entry| serde_json::to_string(entry).ok());
+        let text: String = lines.map(|line| line + "\n").collect();
+        replace(list, text.as_bytes())?;
+        self.finish(std::slice::from_ref(&entry))?;
+        Ok(entry)
+    }
+
+    /// Where a batch is before it has its name.
+    fn prepared(&self, entry: &Released) -> PathBuf {
+        self.folder.join(format!(".{}.part", entry.digest))
+    }
+
+    /// Gives every batch of the list its name that does not have it yet.
+    fn finish(&self, released: &[Released]) -> Result<(), ServiceError> {
+        for entry in released {
+            let (prepared, path) = (self.prepared(entry), self.folder.join(&entry.file));
+            match std::fs::rename(&prepared, &path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(ServiceError::unwritable(&path)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<Released>, ServiceError> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(ServiceError::unreadable(path)(error)),
+        };
+        let entries = text.lines().map(serde_json::from_str);
+        let entries: Result<Vec<Released>, _> = entries.collect();
+        let what = "a list of released batches";
+        let entries = entries.map_err(|error| ServiceError::content(path, what, error))?;
+        match entries.iter().find(|entry| entry.task != self.task.id()) {
+            None => Ok(entries),
+            Some(entry) => {
+                let message = format!("of this task: it has a batch of the task {}", entry.task);
+                Err(ServiceError::content(path, what, message))
+            }
+        }
+    }
+}
+
+/// The files of these folders, and these files.
+fn files(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, ServiceError> {
+    let mut files = Vec::new();
+    for input in inputs {
+        if !input.is_dir() {
+            files.push(input.clone());
+            continue;
+        }
+        for entry in std::fs::read_dir(input).map_err(ServiceError::unreadable(input))? {
+            let path = entry.map_err(ServiceError::unreadable(input))?.path();
+            if path.is_file() {
+                files.push(path);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// What an analyzer found in a batch.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Analyzed {
+    /// The batch's window.
+    pub window: u64,
+    /// The reports that the batch holds.
+    pub reports: u64,
+    /// Reports that the analyzer's key does not open.
+    pub unreadable: u64,
+    /// The estimates from the others.
+    pub findings: Findings,
+}
+
+/// Reads the file of a batch with the analyzer's key.
+pub fn analyze(
+    task: &Task,
+    key: &SecretKey,
+    path: &Path,
+    confidence: Confidence,
+) -> Result<Analyzed, ServiceError> {
+    let bytes = std::fs::read(path).map_err(ServiceError::unreadable(path))?;
+    let batch = Batch::decode(task, &bytes).map_err(|error| ServiceError::Batch {
+        path: path.to_owned(),
+        error,
+    })?;
+    let reports = batch.open(&AwsLc, task, key);
+    let findings = task.read(reports.readable.iter().map(Vec::as_slice), confidence)?;
+    Ok(Analyzed {
+        window: batch.window(),
+        reports: batch.reports(),
+        unreadable: reports.unreadable,
+        findings,
+    })
+}

@@ -1,0 +1,149 @@
+//! Files of keys. The secret one stays with its party and is readable by its owner alone; the public one is
+//! for everybody.
+//!
+//! ```json
+//! {"party": "shuffler", "number": 1, "public": "…", "secret": "…"}
+//! ```
+
+use crate::error::ServiceError;
+use crate::secure_file::create;
+use crate::suite::AwsLc;
+use serde::{Deserialize, Serialize};
+use shuffledp_protocol::envelope::ShufflerKey;
+use shuffledp_protocol::hpke::{Hpke, SecretKey};
+use shuffledp_protocol::task::{Bytes32, Task};
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
+
+/// Whose key it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Party {
+    /// Opens envelopes.
+    Shuffler,
+    /// Opens reports.
+    Analyzer,
+}
+
+impl Party {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shuffler => "shuffler",
+            Self::Analyzer => "analyzer",
+        }
+    }
+}
+
+/// The contents of a file of keys; of the public one, without the secret.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyFile {
+    party: Party,
+    number: u8,
+    public: Bytes32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    secret: Option<Bytes32>,
+}
+
+/// What a file of keys is called in messages.
+const WHAT: &str = "a file of keys";
+
+impl KeyFile {
+    fn read(path: &Path, party: Party) -> Result<Self, ServiceError> {
+        let text =
+            Zeroizing::new(std::fs::read_to_string(path).map_err(ServiceError::unreadable(path))?);
+        let file: Self = serde_json::from_str(&text)
+            .map_err(|error| ServiceError::content(path, WHAT, error))?;
+        match file.party == party {
+            true => Ok(file),
+            false => {
+                let (found, wanted) = (file.party.name(), party.name());
+                let message = format!("it is the {found}'s, and the {wanted}'s is needed");
+                Err(ServiceError::content(path, WHAT, message))
+            }
+        }
+    }
+
+    fn secret(&self, path: &Path) -> Result<SecretKey, ServiceError> {
+        let missing =
+            || ServiceError::content(path, WHAT, "it has no secret key: it is the public file");
+        let secret = self.secret.ok_or_else(missing)?;
+        Ok(SecretKey::new(Zeroizing::new(secret.0)))
+    }
+
+    fn text(&self) -> Zeroizing<String> {
+        // Texts and numbers: nothing that JSON cannot hold.
+        Zeroizing::new(serde_json::to_string_pretty(self).unwrap_or_default() + "\n")
+    }
+}
+
+/// Makes a party's keys: two files in a folder, which must not be there yet. Gives their paths, the secret
+/// one first, and the public key.
+pub fn make(
+    party: Party,
+    number: u8,
+    folder: &Path,
+) -> Result<(PathBuf, PathBuf, Bytes32), ServiceError> {
+    let (public, secret) = AwsLc.keys()?;
+    let name = match (party, number) {
+        (Party::Shuffler, number) => format!("{}-{number}", party.name()),
+        (Party::Analyzer, _) => party.name().to_owned(),
+    };
+    let path = |ending: &str| folder.join(format!("{name}.{ending}"));
+    let (secret_path, public_path) = (path("key"), path("pub"));
+    std::fs::create_dir_all(folder).map_err(ServiceError::unwritable(folder))?;
+    let secret = Some(Bytes32(*secret.bytes()));
+    let mut file = KeyFile {
+        party,
+        number,
+        public,
+        secret,
+    };
+    create(&secret_path, file.text().as_bytes())?;
+    file.secret = None;
+    create(&public_path, file.text().as_bytes())?;
+    Ok((secret_path, public_path, public))
+}
+
+/// The analyzer's public key, from either of its files.
+pub fn analyzer_public(path: &Path) -> Result<Bytes32, ServiceError> {
+    Ok(KeyFile::read(path, Party::Analyzer)?.public)
+}
+
+/// The analyzer's secret key, which must be that of the task.
+pub fn analyzer_secret(path: &Path, task: &Task) -> Result<SecretKey, ServiceError> {
+    let file = KeyFile::read(path, Party::Analyzer)?;
+    let wanted = task.spec().analyzer_key;
+    match file.public == wanted {
+        true => file.secret(path),
+        false => Err(ServiceError::OtherKey {
+            path: path.to_owned(),
+            found: file.public,
+            wanted,
+        }),
+    }
+}
+
+/// The shuffler's public key and its number, from either of its files.
+pub fn shuffler_public(path: &Path) -> Result<ShufflerKey, ServiceError> {
+    let file = KeyFile::read(path, Party::Shuffler)?;
+    Ok(ShufflerKey {
+        number: file.number,
+        key: file.public,
+    })
+}
+
+/// The shuffler's secret keys with their numbers.
+pub fn shuffler_secrets(paths: &[PathBuf]) -> Result<Vec<(u8, SecretKey)>, ServiceError> {
+    let mut keys: Vec<(u8, SecretKey)> = Vec::new();
+    for path in paths {
+        let file = KeyFile::read(path, Party::Shuffler)?;
+        if keys.iter().any(|(number, _)| *number == file.number) {
+            let message = format!("there is another key of number {}", file.number);
+            return Err(ServiceError::content(path, WHAT, message));
+        }
+        keys.push((file.number, file.secret(path)?));
+    }
+    Ok(keys)
+}

@@ -1,0 +1,21 @@
+//! The three parties of a collection as programs: devices that report, a shuffler that forgets, an analyzer
+//! that learns the crowd. What they say to each other is in [`shuffledp_protocol`]; here are the keys, the
+//! files and the device's ledger.
+//!
+//! ```text
+//! device ──envelopes──► shuffler ──batches──► analyzer
+//! ledger                shuffler's key        analyzer's key
+//! ```
+//!
+//! The parties meet in folders: whatever carries files from one to the other will do. Nobody needs a server
+//! to begin with, and no party needs to trust another with its key.
+
+mod error;
+pub mod folders;
+pub mod keys;
+pub mod ledger;
+mod secure_file;
+mod suite;
+
+pub use error::ServiceError;
+pub use suite::AwsLc;

@@ -1,0 +1,143 @@
+"""Vectors of wire format 1, by a client that shares no code with the project: pip install pyhpke==0.6.5.
+
+    python golden/generate_wire.py > golden/wire.json
+
+The formulas are those of docs/wire.md. Ephemeral keys are derived from a counter, so that the file is always the
+same. Defects are named for what is wrong with them.
+"""
+
+import hashlib
+import json
+import struct
+
+from pyhpke import AEADId, CipherSuite, KDFId, KEMId
+
+SUITE = CipherSuite.new(KEMId.DHKEM_X25519_HKDF_SHA256, KDFId.HKDF_SHA256, AEADId.CHACHA20_POLY1305)
+OUTER = b"shuffledp/1 outer\x01\x02"
+INNER = b"shuffledp/1 inner\x01\x03"
+NOTHING = bytes(32)
+counter = 0
+
+
+def key_pair(seed):
+    return SUITE.kem.derive_key_pair(hashlib.sha256(seed.encode()).digest())
+
+
+def public(pair):
+    return pair.public_key.to_public_bytes()
+
+
+def text(value):
+    encoded = value.encode()
+    return struct.pack(">H", len(encoded)) + encoded
+
+
+def encoding(task, report_length):
+    fields = b""
+    for name, value in sorted(task["round"].items()):
+        fields += text(name)
+        if isinstance(value, bool):
+            fields += struct.pack(">BB", 3, value)
+        elif isinstance(value, str):
+            fields += b"\x02" + text(value)
+        else:
+            fields += struct.pack(">Bd", 1, value)
+    labels = task["values"]["labels"]
+    return b"".join([
+        struct.pack(">H", 1),
+        text(task["name"]),
+        struct.pack(">H", len(task["round"])) + fields,
+        struct.pack(">BI", 1, len(labels)) + b"".join(map(text, labels)),
+        struct.pack(">I", report_length),
+        struct.pack(">dd", task["epsilon"], task["delta"]),
+        struct.pack(">Q", task["window_seconds"]),
+        bytes.fromhex(task["analyzer_key"]),
+    ])
+
+
+def sealed(to, info, aad, plain):
+    global counter
+    counter += 1
+    enc, context = SUITE.create_sender_context(to.public_key, info, eks=key_pair(f"ephemeral {counter}"))
+    return enc + context.seal(plain, aad)
+
+
+def inner(report, window, context=NOTHING, to=None, id_=None):
+    aad = (id_ or TASK_ID) + struct.pack(">Q", window) + context
+    return sealed(to or ANALYZER, INNER, aad, report)
+
+
+def envelope(report, window, *, kind=0, version=1, number=7, id_=None, inside=None, info=OUTER, to=None,
+             signed_window=None):
+    header = struct.pack(">BB", version, number) + (id_ or TASK_ID) + struct.pack(">Q", window)
+    signed = header[:34] + struct.pack(">Q", window if signed_window is None else signed_window)
+    nonce = hashlib.sha256(b"nonce" + bytes([counter % 256])).digest()[:16]
+    plain = bytes([kind]) + nonce + NOTHING + (inside or inner(report, window))
+    return header + sealed(to or SHUFFLER, info, signed, plain)
+
+
+SHUFFLER, ANALYZER, STRANGER = key_pair("shuffler"), key_pair("analyzer"), key_pair("stranger")
+TASK = {
+    "name": "commute",
+    "round": {
+        "randomizer": "krr", "epsilon0": 2.0, "k": 3, "users": 4, "check_in": 0.5,
+        "adaptive_within_round": False, "colluding": 0.25, "rounds": 30,
+    },
+    "values": {"labels": ["bicycle", "café", "car"]},
+    "epsilon": 2.0, "delta": 1e-6, "window_seconds": 86400,
+    "analyzer_key": public(ANALYZER).hex(),
+}
+ENCODING = encoding(TASK, 1)
+TASK_ID = hashlib.sha256(b"shuffledp/1 task" + ENCODING).digest()
+OTHER_ID = hashlib.sha256(b"another task").digest()
+
+good = [{"report": report, "window": 3, "envelope": envelope(bytes([report]), 3).hex()} for report in (0, 1, 2, 2)]
+plain = envelope(b"\x01", 3)
+flipped = plain[:-1] + bytes([plain[-1] ^ 1])
+defects = {
+    "length_one_byte_short": plain[:-1],
+    "length_one_byte_long": plain + b"\0",
+    "length_empty": b"",
+    "version_2": envelope(b"\x01", 3, version=2),
+    "version_0": b"\0" + plain[1:],
+    "key_that_nobody_has": envelope(b"\x01", 3, number=8),
+    "task_of_others": envelope(b"\x01", 3, id_=OTHER_ID),
+    "sealed_to_a_stranger": envelope(b"\x01", 3, to=STRANGER),
+    "sealed_and_damaged": flipped,
+    "sealed_for_another_window": envelope(b"\x01", 3, signed_window=4),
+    "sealed_with_the_inner_info": envelope(b"\x01", 3, info=INNER),
+    "kind_1": envelope(b"\x01", 3, kind=1),
+    "kind_255": envelope(b"\x01", 3, kind=255),
+}
+unreadable = {
+    "inner_sealed_to_a_stranger": envelope(b"\x01", 3, inside=inner(b"\x01", 3, to=STRANGER)),
+    "inner_of_another_window": envelope(b"\x01", 3, inside=inner(b"\x01", 4)),
+    "inner_of_another_context": envelope(b"\x01", 3, inside=inner(b"\x01", 3, context=b"\x01" * 32)),
+    "inner_of_another_task": envelope(b"\x01", 3, inside=inner(b"\x01", 3, id_=OTHER_ID)),
+}
+malformed = {"report_of_no_category": envelope(b"\x03", 3)}
+rows = [inner(bytes([report]), 3) for report in (2, 0, 1, 1)]
+head = b"\x01" + TASK_ID + struct.pack(">Q", 3) + NOTHING
+batch = head + struct.pack(">Q", len(rows)) + b"".join(rows)
+few = head + struct.pack(">Q", 3) + b"".join(rows[:3])
+batch_defects = {
+    "length_cut": batch[:-1],
+    "length_of_another_number": head + struct.pack(">Q", 5) + b"".join(rows),
+    "length_without_a_header": batch[:80],
+    "version_9": b"\x09" + batch[1:],
+    "task_of_others": b"\x01" + OTHER_ID + batch[33:],
+    "too_small": few,
+    "repeated": head + struct.pack(">Q", 4) + b"".join(rows[:3] + rows[:1]),
+}
+hexed = lambda vectors: {name: bytes_.hex() for name, bytes_ in vectors.items()}
+print(json.dumps({
+    "source": "golden/generate_wire.py, pyhpke 0.6.5",
+    "task": TASK, "encoding": ENCODING.hex(), "task_id": TASK_ID.hex(),
+    "shuffler": {"number": 7, "public": public(SHUFFLER).hex(), "secret": SHUFFLER.private_key.to_private_bytes().hex()},
+    "analyzer": {"public": public(ANALYZER).hex(), "secret": ANALYZER.private_key.to_private_bytes().hex()},
+    "good": good, "defects": hexed(defects), "unreadable": hexed(unreadable), "malformed": hexed(malformed),
+    "batch": {
+        "bytes": batch.hex(), "reports": [2, 0, 1, 1],
+        "digest": hashlib.sha256(b"shuffledp/1 batch" + batch).hexdigest(), "defects": hexed(batch_defects),
+    },
+}, indent=1, ensure_ascii=False))
