@@ -14,6 +14,7 @@ mod consistency;
 pub mod envelope;
 mod heavy_hitters;
 pub mod hpke;
+pub mod lifecycle;
 mod pipeline;
 mod quantiles;
 pub mod secure_aggregation;

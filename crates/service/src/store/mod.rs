@@ -1,0 +1,127 @@
+//! Where a shuffler keeps reports until their batch is released: one trait, the edges of
+//! [`shuffledp_protocol::lifecycle`], each in one durable transaction together with its entry in the journal.
+//!
+//! What a store promises, and [`conformance`] tests:
+//!
+//! * A report that was taken is on disk when [`Store::take`] returns. One that comes again, by any of its tags,
+//!   is not taken.
+//! * A window is open until [`Store::close_windows`] says otherwise, and then closed for good, whatever the
+//!   clock says later. No report is taken for a closed window.
+//! * The order of a batch is drawn when it is sealed, from 128 random bits a report. Nothing at rest tells the
+//!   order of arrival: reports lie under random keys, without time or number.
+//! * A sealed batch has the same bytes each time it is read.
+//! * Reports are encrypted with a key of their batch, which is destroyed when the batch expires or is shredded:
+//!   what an engine or a backup keeps of them after that is unreadable.
+
+use crate::store::journal::Entry;
+use shuffledp_protocol::lifecycle::{NoEdge, State};
+use shuffledp_protocol::task::Bytes32;
+
+/// Which batch: a task, a window, and what the devices had been sent for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BatchName {
+    /// The task.
+    pub task: Bytes32,
+    /// The window.
+    pub window: u64,
+    /// What the devices had been sent.
+    pub context: Bytes32,
+}
+
+/// A report that has arrived: opened by the shuffler, still sealed to the analyzer.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// The batch that it is for.
+    pub batch: BatchName,
+    /// What it must not share with another report of its task and window: a hash of the outer encapsulated
+    /// key, one of the inner, one of the token that was spent.
+    pub tags: Vec<Bytes32>,
+    /// The row of the batch: encapsulated key and sealed report.
+    pub row: Vec<u8>,
+}
+
+/// What became of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It is in its batch.
+    New,
+    /// It was there before, or its token was spent before.
+    Repeated,
+    /// Its window is closed.
+    Closed,
+}
+
+/// A batch, as the store has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Which one.
+    pub name: BatchName,
+    /// Where it is.
+    pub state: State,
+    /// The reports of a batch that was closed; none while it is open, for nobody is to see who takes part.
+    pub reports: Option<u64>,
+    /// The hash of its bytes, once it is sealed.
+    pub digest: Option<Bytes32>,
+}
+
+/// Why a store did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A batch that the store does not have.
+    #[error("there is no batch of window {} and context {} of the task {}", _0.window, _0.context, _0.task)]
+    Unknown(BatchName),
+    /// An edge that there is not.
+    #[error(transparent)]
+    NoEdge(#[from] NoEdge),
+    /// An acknowledgement of other bytes.
+    #[error("the batch has the digest {stored}, and {acknowledged} was acknowledged")]
+    OtherDigest {
+        /// The digest of the batch.
+        stored: Bytes32,
+        /// What was acknowledged.
+        acknowledged: Bytes32,
+    },
+    /// The engine failed: nothing of the transaction holds.
+    #[error("the store failed: {0}")]
+    Engine(String),
+    /// What is stored is not what was written, or the key of the store is another one.
+    #[error("the store is damaged or has another key: {0}")]
+    Damaged(String),
+}
+
+/// A store of batches. Calls come from several threads at once, and of a shared database from several
+/// programs.
+pub trait Store: Send + Sync {
+    /// Takes reports, in one transaction for all of them: one answer for each, in their order.
+    fn take(&self, reports: &[Arrival]) -> Result<Vec<Taken>, StoreError>;
+
+    /// Closes all windows of a task before `first_open`, for good. Earlier calls with a larger number stand.
+    /// Gives the first window that is open now.
+    fn close_windows(&self, task: &Bytes32, first_open: u64) -> Result<u64, StoreError>;
+
+    /// Closes an open batch whose window is closed: seals it if it holds `smallest` reports or more, and lets
+    /// it expire otherwise. A batch that was closed before stays as it is.
+    fn close(&self, batch: &BatchName, smallest: u64) -> Result<Record, StoreError>;
+
+    /// The batches of a task.
+    fn batches(&self, task: &Bytes32) -> Result<Vec<Record>, StoreError>;
+
+    /// The bytes of a sealed or released batch ([`shuffledp_protocol::batch`]).
+    fn read(&self, batch: &BatchName) -> Result<Vec<u8>, StoreError>;
+
+    /// The analyzer has the batch with this digest.
+    fn acknowledge(&self, batch: &BatchName, digest: &Bytes32) -> Result<Record, StoreError>;
+
+    /// Destroys the key and the reports of a sealed or released batch.
+    fn shred(&self, batch: &BatchName) -> Result<Record, StoreError>;
+
+    /// Writes down what is not about a batch: a task that was loaded, a key that came or went.
+    fn note(&self, event: &str) -> Result<(), StoreError>;
+
+    /// The whole journal, oldest first.
+    fn journal(&self) -> Result<Vec<Entry>, StoreError>;
+
+    /// Whether the store can be written.
+    fn ready(&self) -> Result<(), StoreError>;
+}
