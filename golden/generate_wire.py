@@ -106,7 +106,7 @@ defects = {
     "sealed_and_damaged": flipped,
     "sealed_for_another_window": envelope(b"\x01", 3, signed_window=4),
     "sealed_with_the_inner_info": envelope(b"\x01", 3, info=INNER),
-    "kind_1": envelope(b"\x01", 3, kind=1),
+    "kind_2": envelope(b"\x01", 3, kind=2),
     "kind_255": envelope(b"\x01", 3, kind=255),
 }
 unreadable = {
@@ -115,6 +115,8 @@ unreadable = {
     "inner_of_another_context": envelope(b"\x01", 3, inside=inner(b"\x01", 3, context=b"\x01" * 32)),
     "inner_of_another_task": envelope(b"\x01", 3, inside=inner(b"\x01", 3, id_=OTHER_ID)),
 }
+noise = hashlib.sha512(b"dummy").digest()
+dummies = [envelope(b"\x01", 3, kind=1, inside=noise[:49])]
 malformed = {"report_of_no_category": envelope(b"\x03", 3)}
 rows = [inner(bytes([report]), 3) for report in (2, 0, 1, 1)]
 head = b"\x01" + TASK_ID + struct.pack(">Q", 3) + NOTHING
@@ -135,7 +137,7 @@ print(json.dumps({
     "task": TASK, "encoding": ENCODING.hex(), "task_id": TASK_ID.hex(),
     "shuffler": {"number": 7, "public": public(SHUFFLER).hex(), "secret": SHUFFLER.private_key.to_private_bytes().hex()},
     "analyzer": {"public": public(ANALYZER).hex(), "secret": ANALYZER.private_key.to_private_bytes().hex()},
-    "good": good, "defects": hexed(defects), "unreadable": hexed(unreadable), "malformed": hexed(malformed),
+    "good": good, "dummies": [dummy.hex() for dummy in dummies], "defects": hexed(defects), "unreadable": hexed(unreadable), "malformed": hexed(malformed),
     "batch": {
         "bytes": batch.hex(), "reports": [2, 0, 1, 1],
         "digest": hashlib.sha256(b"shuffledp/1 batch" + batch).hexdigest(), "defects": hexed(batch_defects),

@@ -22,7 +22,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "papers")]
 use commands::reproduce;
 #[cfg(feature = "service")]
-use commands::{analyze, keys, report, shuffle, task};
+use commands::{analyze, analyzer, demo, keys, report, shuffle, shuffler, task};
 use commands::{audit, calibrate, curve, epsilon, rdp, simulate};
 #[cfg(feature = "train")]
 use commands::{predict, train};
@@ -130,6 +130,20 @@ enum Ask {
             batches/window-0.batch"
     )]
     Analyze(analyze::AnalyzeArguments),
+    /// The shuffler on the network: takes sealed reports, enforces the smallest batch, forgets the order
+    #[cfg(feature = "service")]
+    #[command(
+        after_help = "Examples:\n  shuffledp shuffler --defaults > shuffler.toml\n  shuffledp shuffler --config \
+            shuffler.toml"
+    )]
+    Shuffler(shuffler::ShufflerArguments),
+    /// The analyzer of a running shuffler: fetch, ack, estimate
+    #[cfg(feature = "service")]
+    Analyzer(analyzer::AnalyzerArguments),
+    /// Devices, shuffler and analyzer over loopback, from keys to a private histogram
+    #[cfg(feature = "service")]
+    #[command(after_help = "Example:\n  shuffledp demo")]
+    Demo(demo::DemoArguments),
     /// Completions for a shell, on standard output
     #[command(after_help = "Example:\n  shuffledp completions bash > shuffledp.bash")]
     Completions {
@@ -210,6 +224,12 @@ impl Ask {
             Self::Shuffle(arguments) => arguments.format,
             #[cfg(feature = "service")]
             Self::Analyze(arguments) => arguments.format,
+            #[cfg(feature = "service")]
+            Self::Shuffler(_) => Format::Table,
+            #[cfg(feature = "service")]
+            Self::Analyzer(arguments) => arguments.format(),
+            #[cfg(feature = "service")]
+            Self::Demo(arguments) => arguments.format,
             #[cfg(feature = "papers")]
             Self::Reproduce(_) => Format::Table,
             Self::Completions { .. } | Self::Man { .. } => Format::Table,
@@ -220,6 +240,9 @@ impl Ask {
     fn has_bar(&self) -> bool {
         match self {
             Self::Curve(_) | Self::Simulate(_) | Self::Audit(_) => true,
+            // Its events are its progress.
+            #[cfg(feature = "service")]
+            Self::Shuffler(_) => true,
             #[cfg(feature = "train")]
             Self::Train(_) => true,
             #[cfg(feature = "papers")]
@@ -261,6 +284,12 @@ impl Ask {
             Self::Shuffle(arguments) => arguments.report()?,
             #[cfg(feature = "service")]
             Self::Analyze(arguments) => arguments.report()?,
+            #[cfg(feature = "service")]
+            Self::Shuffler(arguments) => return Ok((arguments.text()?, code, None)),
+            #[cfg(feature = "service")]
+            Self::Analyzer(arguments) => arguments.report()?,
+            #[cfg(feature = "service")]
+            Self::Demo(arguments) => arguments.report()?,
             Self::Man { command } => {
                 let page = manual::page(Command::command(), &command)?;
                 return Ok((page, code, None));

@@ -12,13 +12,17 @@
 //!          info = "shuffledp/1 outer" 01 02      aad = version || key || task id || window
 //!
 //! OuterPlain
-//!     u8   kind = 0
+//!     u8   kind: 0 a report, 1 a dummy
 //!     16   nonce, drawn by the device
 //!     32   context: the hash of what devices were sent for this window; zeros where it is nothing
 //!     32   enc
 //!     ..   the report, sealed to the analyzer
 //!          info = "shuffledp/1 inner" 01 03      aad = task id || window || context
 //! ```
+//!
+//! A dummy has random bytes for the last two fields. A device that stays silent may send one: nobody on the
+//! way, who sees the length and the time of an envelope and no more, learns who takes part. The shuffler drops
+//! it.
 //!
 //! The task id is the hash of the whole task ([`crate::task`]), so that both layers are bound to every number
 //! in it. All envelopes of a task have the same length ([`envelope_length`]); another length is refused
@@ -30,8 +34,10 @@ use shuffledp_randomizers::{Random, Secure};
 
 /// The version of the wire format.
 pub const VERSION: u8 = 1;
-/// The kind of an envelope that holds a report. Other kinds are not in use.
+/// The kind of an envelope that holds a report.
 const REPORT: u8 = 0;
+/// The kind of one that holds none.
+const DUMMY: u8 = 1;
 const NONCE: usize = 16;
 /// Version, key, task, window.
 const HEADER: usize = 1 + 1 + 32 + 8;
@@ -55,17 +61,40 @@ pub struct ShufflerKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inner(pub(crate) Sealed);
 
+impl Inner {
+    /// Its bytes as a batch has them: encapsulated key, sealed report.
+    pub fn row(&self) -> Vec<u8> {
+        [&self.0.enc[..], &self.0.text].concat()
+    }
+
+    /// The encapsulated key: a report that is sent twice has the same.
+    pub fn enc(&self) -> &[u8; ENC] {
+        &self.0.enc
+    }
+}
+
+/// What is in an envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A report.
+    Report,
+    /// Nothing: it is there so that silence cannot be seen.
+    Dummy,
+}
+
 /// What the shuffler sees in an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Opened {
+    /// Whether it holds a report.
+    pub kind: Kind,
     /// The window it is for.
     pub window: u64,
     /// What the device had been sent.
     pub context: Bytes32,
     /// The encapsulated key of the outer layer: an envelope that is sent twice has the same.
     pub enc: [u8; ENC],
-    /// For the analyzer.
+    /// For the analyzer; of a dummy it is nothing.
     pub inner: Inner,
 }
 
@@ -103,7 +132,7 @@ pub enum EnvelopeError {
     #[error("an envelope that the shuffler's key does not open")]
     Sealed,
     /// A kind of envelope that is not in use.
-    #[error("an envelope of kind {got}: known is 0")]
+    #[error("an envelope of kind {got}: known are 0 and 1")]
     Kind {
         /// Its kind.
         got: u8,
@@ -118,6 +147,12 @@ fn inner_length(task: &Task) -> usize {
 /// The length of every envelope of a task.
 pub fn envelope_length(task: &Task) -> usize {
     HEADER + ENC + OUTER + inner_length(task) + TAG
+}
+
+/// The window that an envelope says it is for, before it is opened; none where it is too short to say.
+pub fn window_of(envelope: &[u8]) -> Option<u64> {
+    let bytes = envelope.get(HEADER - 8..HEADER)?;
+    Some(u64::from_be_bytes(array(bytes)))
 }
 
 fn header(key: u8, task: &Task, window: u64) -> [u8; HEADER] {
@@ -150,9 +185,45 @@ pub fn seal(
     }
     let to = &task.spec().analyzer_key;
     let inner = hpke.seal(to, INNER_INFO, &inner_aad(task, window, &context), report)?;
+    seal_outer(
+        hpke,
+        task,
+        shuffler,
+        window,
+        (REPORT, context, inner),
+        random,
+    )
+}
+
+/// Seals an envelope without a report, which nobody but the shuffler can tell from one with a report.
+pub fn seal_dummy(
+    hpke: &impl Hpke,
+    task: &Task,
+    shuffler: &ShufflerKey,
+    window: u64,
+    random: &mut Secure,
+) -> Result<Vec<u8>, HpkeError> {
+    let mut inner = Sealed {
+        enc: [0; ENC],
+        text: vec![0; inner_length(task)],
+    };
+    random.fill(&mut inner.enc);
+    random.fill(&mut inner.text);
+    let content = (DUMMY, Bytes32([0; 32]), inner);
+    seal_outer(hpke, task, shuffler, window, content, random)
+}
+
+fn seal_outer(
+    hpke: &impl Hpke,
+    task: &Task,
+    shuffler: &ShufflerKey,
+    window: u64,
+    (kind, context, inner): (u8, Bytes32, Sealed),
+    random: &mut Secure,
+) -> Result<Vec<u8>, HpkeError> {
     let mut nonce = [0; NONCE];
     random.fill(&mut nonce);
-    let plain = [&[REPORT][..], &nonce, &context.0, &inner.enc, &inner.text].concat();
+    let plain = [&[kind][..], &nonce, &context.0, &inner.enc, &inner.text].concat();
     let header = header(shuffler.number, task, window);
     let outer = hpke.seal(&shuffler.key, OUTER_INFO, &header, &plain)?;
     Ok([&header[..], &outer.enc, &outer.text].concat())
@@ -187,16 +258,19 @@ pub fn open(
     let plain = hpke.open(key, &enc, OUTER_INFO, header, &sealed[ENC..]);
     // The length of the envelope settles that of the text.
     let plain = plain.map_err(|_| EnvelopeError::Sealed)?;
-    if plain[0] != REPORT {
-        return Err(EnvelopeError::Kind { got: plain[0] });
-    }
+    let kind = match plain[0] {
+        REPORT => Kind::Report,
+        DUMMY => Kind::Dummy,
+        got => return Err(EnvelopeError::Kind { got }),
+    };
     let rest = &plain[1 + NONCE..];
-    let window = u64::from_be_bytes(array(&header[34..]));
+    let window = u64::from_be_bytes(array(&header[HEADER - 8..]));
     let inner = Sealed {
         enc: array(&rest[32..32 + ENC]),
         text: rest[32 + ENC..].to_vec(),
     };
     Ok(Opened {
+        kind,
         window,
         context: Bytes32(array(&rest[..32])),
         enc,

@@ -1,9 +1,11 @@
 //! What can go wrong between the parties, in fields.
 
+use crate::store::StoreError;
 use shuffledp_protocol::batch::BatchError;
 use shuffledp_protocol::hpke::HpkeError;
 use shuffledp_protocol::task::{Bytes32, TaskError};
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// Why a party did not do what it was asked to.
@@ -16,6 +18,87 @@ pub enum ServiceError {
     /// Sealing failed: the public key is none.
     #[error(transparent)]
     Hpke(#[from] HpkeError),
+    /// The store of a shuffler.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A configuration that cannot be run.
+    #[error("the configuration cannot be run: {message}")]
+    Config {
+        /// What is wrong.
+        message: String,
+    },
+    /// An address that cannot be used.
+    #[error("{address} cannot be used: {error}")]
+    Address {
+        /// Which one.
+        address: SocketAddr,
+        /// Why.
+        error: io::Error,
+    },
+    /// A part of a shuffler that did not start.
+    #[error("{what} cannot be started: {error}")]
+    NotStarted {
+        /// Which part.
+        what: &'static str,
+        /// Why.
+        error: io::Error,
+    },
+    /// An address of a shuffler that is none.
+    #[error("{url:?} is not http://HOST:PORT or https://HOST:PORT")]
+    Url {
+        /// As it was given.
+        url: String,
+    },
+    /// A shuffler that does not answer, or not as one does.
+    #[error("{url} does not answer: {message}")]
+    Unreachable {
+        /// Its address.
+        url: String,
+        /// Why.
+        message: String,
+    },
+    /// A shuffler that refuses.
+    #[error("the shuffler refuses ({status}): {message}")]
+    Refused {
+        /// The status of HTTP.
+        status: u16,
+        /// Its words.
+        message: String,
+    },
+    /// A shuffler that serves another task under the id of this one.
+    #[error("the shuffler serves the task {served}, and {wanted} was asked for")]
+    OtherTask {
+        /// What was asked for.
+        wanted: Bytes32,
+        /// What is served.
+        served: Bytes32,
+    },
+    /// A shuffler that gives another key than the one the device knows.
+    #[error("the shuffler gives the key {served}, and this device knows {pinned}")]
+    OtherShuffler {
+        /// The key that the device knows.
+        pinned: Bytes32,
+        /// The key that it is given.
+        served: Bytes32,
+    },
+    /// A window that takes no reports.
+    #[error("window {window} is not open: open are {first} to {last}")]
+    NotOpen {
+        /// The window.
+        window: u64,
+        /// The first that is open.
+        first: u64,
+        /// The last that is open.
+        last: u64,
+    },
+    /// A batch of other bytes than were listed.
+    #[error("the batch has the digest {found}, and {listed} was listed")]
+    OtherDigest {
+        /// The digest of the list.
+        listed: Bytes32,
+        /// That of the bytes.
+        found: Bytes32,
+    },
     /// A file that cannot be read.
     #[error("{} cannot be read: {error}", path.display())]
     Unreadable {

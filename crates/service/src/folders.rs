@@ -13,7 +13,7 @@ use crate::suite::AwsLc;
 use serde::{Deserialize, Serialize};
 use shuffledp_protocol::Confidence;
 use shuffledp_protocol::batch::{Batch, Expired, Gathering};
-use shuffledp_protocol::envelope::{ShufflerKey, envelope_length, open, seal};
+use shuffledp_protocol::envelope::{ShufflerKey, envelope_length, open, seal, seal_dummy};
 use shuffledp_protocol::hpke::SecretKey;
 use shuffledp_protocol::task::{Bytes32, Findings, Task, TaskError, Value};
 use shuffledp_randomizers::Secure;
@@ -35,11 +35,28 @@ pub fn write_task(task: &Task, path: &Path) -> Result<(), ServiceError> {
     create(path, task.to_json().as_bytes())
 }
 
+/// What the file of a batch is called: by its window, and by its context where there is one.
+pub fn batch_name(window: u64, context: &Bytes32) -> String {
+    match context.0 == [0; 32] {
+        true => format!("window-{window}.batch"),
+        false => format!("window-{window}-{}.batch", &context.to_string()[..16]),
+    }
+}
+
+/// Writes the file of a batch that was fetched; the same batch may be there already.
+pub fn write_batch(path: &Path, bytes: &[u8]) -> Result<(), ServiceError> {
+    match std::fs::read(path) {
+        Ok(there) if there == bytes => Ok(()),
+        _ => create_with_folder(path, bytes),
+    }
+}
+
 /// A device's side: the task, and the shuffler's key.
 #[derive(Debug)]
 pub struct Device {
     task: Task,
     shuffler: ShufflerKey,
+    cover: bool,
     random: Secure,
 }
 
@@ -50,8 +67,16 @@ impl Device {
         Ok(Self {
             task,
             shuffler,
+            cover: false,
             random,
         })
+    }
+
+    /// The same device, which writes a dummy where its coin says to stay silent: nobody who sees envelopes go
+    /// by sees who answers.
+    pub fn with_cover(mut self) -> Self {
+        self.cover = true;
+        self
     }
 
     /// Answers a window as its ledger and its coin allow: writes an envelope to a new file, or nothing.
@@ -69,11 +94,20 @@ impl Device {
             });
         }
         let envelope = self.envelope(window, value)?;
-        let decision = ledger.decide(&self.task, window, &mut self.random)?;
-        if decision == Decision::Answered {
-            create_with_folder(path, &envelope)?;
+        // Both are made whatever the coin says: silence takes as long as an answer.
+        let dummy = self.dummy(window)?;
+        match ledger.decide(&self.task, window, &mut self.random)? {
+            Decision::Answered => {
+                create_with_folder(path, &envelope)?;
+                Ok(Decision::Answered)
+            }
+            Decision::Silent => {
+                if self.cover {
+                    create_with_folder(path, &dummy)?;
+                }
+                Ok(Decision::Silent)
+            }
         }
-        Ok(decision)
     }
 
     /// The envelopes of many devices that are simulated here, each with a coin of its own and without a
@@ -95,7 +129,19 @@ impl Device {
         Ok(sent)
     }
 
-    fn envelope(&mut self, window: u64, value: &Value) -> Result<Vec<u8>, ServiceError> {
+    fn dummy(&mut self, window: u64) -> Result<Vec<u8>, ServiceError> {
+        let random = &mut self.random;
+        Ok(seal_dummy(
+            &AwsLc,
+            &self.task,
+            &self.shuffler,
+            window,
+            random,
+        )?)
+    }
+
+    /// An envelope with a report about a value. It asks neither coin nor ledger.
+    pub(crate) fn envelope(&mut self, window: u64, value: &Value) -> Result<Vec<u8>, ServiceError> {
         let report = self.task.randomize(value, &mut self.random)?;
         let nothing = Bytes32([0; 32]);
         Ok(seal(
@@ -138,6 +184,8 @@ pub struct Shuffled {
     pub waiting: Vec<Expired>,
     /// Envelopes that came again.
     pub repeated: u64,
+    /// Envelopes without a report, of devices that stay silent.
+    pub dummies: u64,
     /// Envelopes of windows that were released before.
     pub late: u64,
     /// Envelopes and files that are none of this task's.
@@ -195,7 +243,7 @@ impl Shuffler {
                 }
             }
         }
-        shuffled.repeated = gathering.repeated();
+        (shuffled.repeated, shuffled.dummies) = (gathering.repeated(), gathering.dummies());
         let (batches, waiting) = gathering.close(&mut self.random);
         shuffled.waiting = waiting;
         for batch in batches {
@@ -214,10 +262,7 @@ impl Shuffler {
         let bytes = batch.encode(&self.task);
         let digest = Batch::digest(&bytes);
         let (task, window, context) = (self.task.id(), batch.window(), batch.context());
-        let file = match context.0 == [0; 32] {
-            true => format!("window-{window}.batch"),
-            false => format!("window-{window}-{}.batch", &context.to_string()[..16]),
-        };
+        let file = batch_name(window, &context);
         let entry = Released {
             task,
             window,
@@ -318,7 +363,18 @@ pub fn analyze(
     confidence: Confidence,
 ) -> Result<Analyzed, ServiceError> {
     let bytes = std::fs::read(path).map_err(ServiceError::unreadable(path))?;
-    let batch = Batch::decode(task, &bytes).map_err(|error| ServiceError::Batch {
+    analyze_bytes(task, key, &bytes, confidence, path)
+}
+
+/// The same of bytes that were fetched; `path` names them in messages.
+pub fn analyze_bytes(
+    task: &Task,
+    key: &SecretKey,
+    bytes: &[u8],
+    confidence: Confidence,
+    path: &Path,
+) -> Result<Analyzed, ServiceError> {
+    let batch = Batch::decode(task, bytes).map_err(|error| ServiceError::Batch {
         path: path.to_owned(),
         error,
     })?;

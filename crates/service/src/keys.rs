@@ -38,19 +38,25 @@ impl Party {
 /// The contents of a file of keys; of the public one, without the secret.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KeyFile {
+pub(crate) struct KeyFile {
     party: Party,
-    number: u8,
-    public: Bytes32,
+    pub(crate) number: u8,
+    pub(crate) public: Bytes32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<Bytes32>,
+    /// When it was made, in seconds since 1970; of a key that a running shuffler made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) made: Option<u64>,
+    /// When a newer key took its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) retired: Option<u64>,
 }
 
 /// What a file of keys is called in messages.
 const WHAT: &str = "a file of keys";
 
 impl KeyFile {
-    fn read(path: &Path, party: Party) -> Result<Self, ServiceError> {
+    pub(crate) fn read(path: &Path, party: Party) -> Result<Self, ServiceError> {
         let text =
             Zeroizing::new(std::fs::read_to_string(path).map_err(ServiceError::unreadable(path))?);
         let file: Self = serde_json::from_str(&text)
@@ -65,14 +71,14 @@ impl KeyFile {
         }
     }
 
-    fn secret(&self, path: &Path) -> Result<SecretKey, ServiceError> {
+    pub(crate) fn secret(&self, path: &Path) -> Result<SecretKey, ServiceError> {
         let missing =
             || ServiceError::content(path, WHAT, "it has no secret key: it is the public file");
         let secret = self.secret.ok_or_else(missing)?;
         Ok(SecretKey::new(Zeroizing::new(secret.0)))
     }
 
-    fn text(&self) -> Zeroizing<String> {
+    pub(crate) fn text(&self) -> Zeroizing<String> {
         // Texts and numbers: nothing that JSON cannot hold.
         Zeroizing::new(serde_json::to_string_pretty(self).unwrap_or_default() + "\n")
     }
@@ -84,6 +90,16 @@ pub fn make(
     party: Party,
     number: u8,
     folder: &Path,
+) -> Result<(PathBuf, PathBuf, Bytes32), ServiceError> {
+    make_at(party, number, folder, None)
+}
+
+/// The same with the time at which they are made.
+pub(crate) fn make_at(
+    party: Party,
+    number: u8,
+    folder: &Path,
+    made: Option<u64>,
 ) -> Result<(PathBuf, PathBuf, Bytes32), ServiceError> {
     let (public, secret) = AwsLc.keys()?;
     let name = match (party, number) {
@@ -99,6 +115,8 @@ pub fn make(
         number,
         public,
         secret,
+        made,
+        retired: None,
     };
     create(&secret_path, file.text().as_bytes())?;
     file.secret = None;

@@ -10,12 +10,21 @@
 //! The parties meet in folders: whatever carries files from one to the other will do. Nobody needs a server
 //! to begin with, and no party needs to trust another with its key.
 
+pub mod answer;
+pub mod client;
+pub mod demo;
 mod error;
 pub mod folders;
+pub mod intake;
+pub mod keyring;
 pub mod keys;
 pub mod ledger;
+pub mod schedule;
 mod secure_file;
+pub mod server;
+pub mod store;
 mod suite;
+pub mod tallies;
 
 pub use error::ServiceError;
 pub use suite::AwsLc;

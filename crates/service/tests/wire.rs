@@ -10,7 +10,7 @@ use hpke::kem::X25519HkdfSha256;
 use hpke::{Deserializable, Kem, OpModeR, OpModeS, Serializable};
 use serde_json::Value;
 use shuffledp_protocol::batch::{Batch, Gathering};
-use shuffledp_protocol::envelope::{ShufflerKey, envelope_length, open, seal};
+use shuffledp_protocol::envelope::{Kind, ShufflerKey, envelope_length, open, seal};
 use shuffledp_protocol::hpke::{Hpke, SecretKey};
 use shuffledp_protocol::task::{Bytes32, Task, TaskSpec};
 use shuffledp_protocol::{Confidence, task};
@@ -111,6 +111,24 @@ fn envelopes_of_another_language_open() {
     read.sort();
     sent.sort();
     assert_eq!(read, sent);
+}
+
+#[test]
+fn dummies_of_another_language_are_dropped() {
+    let golden = Golden::read();
+    let task = golden.task();
+    let mut gathering = Gathering::new(&task);
+    let dummies = golden.0["dummies"].as_array().unwrap();
+    for dummy in dummies {
+        let envelope = bytes(dummy);
+        assert_eq!(envelope.len(), envelope_length(&task));
+        let opened = open(&AwsLc, &task, &golden.shuffler(), &envelope).unwrap();
+        assert_eq!(opened.kind, Kind::Dummy);
+        gathering.take(opened);
+    }
+    assert_eq!(gathering.dummies(), dummies.len() as u64);
+    let (batches, waiting) = gathering.close(&mut Secure::new().unwrap());
+    assert!(batches.is_empty() && waiting.is_empty());
 }
 
 /// Each defect is refused for what its name says.

@@ -6,8 +6,9 @@ use crate::output::{Block, Format, Grid, Report, fields};
 use clap::Args;
 use serde_json::{Value, json};
 use shuffledp::protocol::Confidence;
+use shuffledp::protocol::task::Task;
 use shuffledp::{grouped, plain};
-use shuffledp_service::folders::{analyze, read_task};
+use shuffledp_service::folders::{Analyzed, analyze, read_task};
 use shuffledp_service::keys::analyzer_secret;
 use std::path::PathBuf;
 
@@ -31,79 +32,94 @@ pub(crate) struct AnalyzeArguments {
 
 impl AnalyzeArguments {
     pub(crate) fn report(&self) -> Result<Report, Failure> {
-        let level = plain(self.confidence.0);
-        let confidence = Confidence::new(self.confidence.0)
-            .ok_or_else(|| Failure::value("--confidence", &level, "in [0.5, 1 - 1e-12]"))?;
+        let confidence = confidence(self.confidence)?;
         let task = read_task(&self.task)?;
         let key = analyzer_secret(&self.key, &task)?;
         let analyzed = analyze(&task, &key, &self.batch, confidence)?;
-        let guarantee = task.guarantee()?;
-        let findings = &analyzed.findings;
-        let mut table = Grid::new([
-            "value".to_owned(),
-            "estimate".into(),
-            format!("{} % interval", plain(100.0 * self.confidence.0)),
-        ])
-        .right_aligned([1, 2]);
-        let mut csv = Grid::new(["value", "estimate", "low", "high"]).right_aligned([1, 2, 3]);
-        for finding in &findings.findings {
-            let name = finding.name.clone().unwrap_or_else(|| "mean".to_owned());
-            let interval = finding
-                .interval
-                .map(|(low, high)| format!("{low:.4} .. {high:.4}"));
-            table.row([
-                name.clone(),
-                format!("{:.4}", finding.value),
-                interval.unwrap_or_default(),
-            ]);
-            let [low, high] = match finding.interval {
-                Some((low, high)) => [low, high].map(|end| end.to_string()),
-                None => [String::new(), String::new()],
-            };
-            csv.row([name, finding.value.to_string(), low, high]);
-        }
-        let malformed = findings.malformed + analyzed.unreadable;
-        let count = match malformed {
-            0 => format!("{} reports, none malformed.", grouped(analyzed.reports)),
-            some => format!(
-                "{} reports, {} of them malformed and left out.",
-                grouped(analyzed.reports),
-                grouped(some)
-            ),
-        };
-        let title = format!(
-            "Task {}, window {}. Shares and means are of those who reported.",
-            task.spec().name,
-            analyzed.window
-        );
-        let mut blocks = vec![
-            Block::Paragraph(title),
-            Block::Table(table),
-            Block::Line(count),
-        ];
-        blocks.extend(guarantee.sentences().into_iter().map(Block::Line));
-        let estimates = findings.findings.iter().map(|finding| {
-            let [low, high] = finding
-                .interval
-                .map_or([None, None], |(low, high)| [Some(low), Some(high)]);
-            json!({ "value": finding.name, "estimate": finding.value, "low": low, "high": high })
-        });
-        let estimates: Vec<Value> = estimates.collect();
-        let json = json!({
-            "query": { "task": self.task, "batch": self.batch },
-            "window": analyzed.window,
-            "reports": analyzed.reports,
-            "malformed": malformed,
-            "estimates": estimates,
-            "guarantee": guarantee,
-        });
-        let relation = Some(guarantee.relation);
-        Ok(Report {
-            blocks,
-            json: fields(json),
-            csv,
-            relation,
-            after: None,
-        })
+        let query = json!({ "task": self.task, "batch": self.batch });
+        shown(&task, &analyzed, confidence, query)
     }
+}
+
+/// The estimates of a batch and what they cost.
+pub(crate) fn shown(
+    task: &Task,
+    analyzed: &Analyzed,
+    confidence: Confidence,
+    query: Value,
+) -> Result<Report, Failure> {
+    let guarantee = task.guarantee()?;
+    let findings = &analyzed.findings;
+    let mut table = Grid::new([
+        "value".to_owned(),
+        "estimate".into(),
+        format!("{} % interval", plain(100.0 * confidence.value())),
+    ])
+    .right_aligned([1, 2]);
+    let mut csv = Grid::new(["value", "estimate", "low", "high"]).right_aligned([1, 2, 3]);
+    for finding in &findings.findings {
+        let name = finding.name.clone().unwrap_or_else(|| "mean".to_owned());
+        let interval = finding
+            .interval
+            .map(|(low, high)| format!("{low:.4} .. {high:.4}"));
+        table.row([
+            name.clone(),
+            format!("{:.4}", finding.value),
+            interval.unwrap_or_default(),
+        ]);
+        let [low, high] = match finding.interval {
+            Some((low, high)) => [low, high].map(|end| end.to_string()),
+            None => [String::new(), String::new()],
+        };
+        csv.row([name, finding.value.to_string(), low, high]);
+    }
+    let malformed = findings.malformed + analyzed.unreadable;
+    let count = match malformed {
+        0 => format!("{} reports, none malformed.", grouped(analyzed.reports)),
+        some => format!(
+            "{} reports, {} of them malformed and left out.",
+            grouped(analyzed.reports),
+            grouped(some)
+        ),
+    };
+    let title = format!(
+        "Task {}, window {}. Shares and means are of those who reported.",
+        task.spec().name,
+        analyzed.window
+    );
+    let mut blocks = vec![
+        Block::Paragraph(title),
+        Block::Table(table),
+        Block::Line(count),
+    ];
+    blocks.extend(guarantee.sentences().into_iter().map(Block::Line));
+    let estimates = findings.findings.iter().map(|finding| {
+        let [low, high] = finding
+            .interval
+            .map_or([None, None], |(low, high)| [Some(low), Some(high)]);
+        json!({ "value": finding.name, "estimate": finding.value, "low": low, "high": high })
+    });
+    let estimates: Vec<Value> = estimates.collect();
+    let json = json!({
+        "query": query,
+        "window": analyzed.window,
+        "reports": analyzed.reports,
+        "malformed": malformed,
+        "estimates": estimates,
+        "guarantee": guarantee,
+    });
+    let relation = Some(guarantee.relation);
+    Ok(Report {
+        blocks,
+        json: fields(json),
+        csv,
+        relation,
+        after: None,
+    })
+}
+
+/// The flag `--confidence`.
+pub(crate) fn confidence(level: Real) -> Result<Confidence, Failure> {
+    let allowed = || Failure::value("--confidence", &plain(level.0), "in [0.5, 1 - 1e-12]");
+    Confidence::new(level.0).ok_or_else(allowed)
 }

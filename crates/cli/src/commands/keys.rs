@@ -1,10 +1,11 @@
-//! `shuffledp keys`: the keys of the shuffler and of the analyzer.
+//! `shuffledp keys`: the keys of the shuffler and of the analyzer, and tokens of a running shuffler.
 
 use crate::failure::Failure;
 use crate::output::{Block, Format, Grid, Report, fields};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use shuffledp_service::keys::{Party, make};
+use shuffledp_service::server::access::make_token;
 use std::path::PathBuf;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -13,6 +14,8 @@ enum PartyName {
     Shuffler,
     /// Opens the reports of a batch
     Analyzer,
+    /// A token by which a running shuffler knows its analyzer or its operator
+    Token,
 }
 
 #[derive(Args)]
@@ -35,14 +38,12 @@ impl KeysArguments {
     pub(crate) fn report(&self) -> Result<Report, Failure> {
         let (party, number) = match self.party {
             PartyName::Shuffler => (Party::Shuffler, self.number),
-            PartyName::Analyzer if self.number != 1 => {
-                let message = format!(
-                    "--number {} is for the shuffler: an analyzer has one key",
-                    self.number
-                );
+            PartyName::Analyzer | PartyName::Token if self.number != 1 => {
+                let message = format!("--number {} is for the shuffler's keys", self.number);
                 return Err(Failure::flag("--number", message));
             }
             PartyName::Analyzer => (Party::Analyzer, 0),
+            PartyName::Token => return self.token(),
         };
         let (secret, public, key) = make(party, number, &self.out)?;
         let mut csv = Grid::new(["party", "secret", "public", "key"]);
@@ -60,6 +61,26 @@ impl KeysArguments {
                 Block::Line(format!("{public_name}: the public key, for everybody.")),
             ],
             json: fields(json),
+            csv,
+            relation: None,
+            after: None,
+        })
+    }
+
+    fn token(&self) -> Result<Report, Failure> {
+        let (path, hash) = make_token(&self.out)?;
+        let name = path.display().to_string();
+        let mut csv = Grid::new(["token", "sha256"]);
+        csv.row([name.clone(), hash.to_string()]);
+        let query = json!({ "party": "token", "out": self.out });
+        Ok(Report {
+            blocks: vec![
+                Block::Line(format!("{name}: the token. It stays with whom it is for.")),
+                Block::Line(format!(
+                    "{hash}: its SHA-256, for the configuration of the shuffler."
+                )),
+            ],
+            json: fields(json!({ "query": query, "token": path, "sha256": hash })),
             csv,
             relation: None,
             after: None,

@@ -2,10 +2,14 @@
 
 #[cfg(feature = "service")]
 pub(crate) mod analyze;
+#[cfg(feature = "service")]
+pub(crate) mod analyzer;
 pub(crate) mod audit;
 pub(crate) mod calibrate;
 mod compare;
 pub(crate) mod curve;
+#[cfg(feature = "service")]
+pub(crate) mod demo;
 pub(crate) mod epsilon;
 #[cfg(feature = "service")]
 pub(crate) mod keys;
@@ -18,6 +22,8 @@ pub(crate) mod report;
 pub(crate) mod reproduce;
 #[cfg(feature = "service")]
 pub(crate) mod shuffle;
+#[cfg(feature = "service")]
+pub(crate) mod shuffler;
 pub(crate) mod simulate;
 #[cfg(feature = "service")]
 pub(crate) mod task;

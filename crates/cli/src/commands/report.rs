@@ -8,6 +8,8 @@ use clap::Args;
 use serde_json::json;
 use shuffledp::grouped;
 use shuffledp::protocol::task::{Task, Value};
+use shuffledp_service::answer::{Habits, answer};
+use shuffledp_service::client::Connection;
 use shuffledp_service::folders::{Device, read_task};
 use shuffledp_service::keys::shuffler_public;
 use shuffledp_service::ledger::{Decision, Ledger};
@@ -19,11 +21,11 @@ pub(crate) struct ReportArguments {
     /// The file of the task
     #[arg(long, value_name = "FILE")]
     task: PathBuf,
-    /// The shuffler's file of its public key
-    #[arg(long, value_name = "FILE", required_unless_present = "status")]
+    /// The shuffler's file of its public key; with --to, a shuffler that gives another key is refused
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["status", "to"])]
     shuffler_key: Option<PathBuf>,
-    /// The window that is answered
-    #[arg(long, value_name = "W", required_unless_present = "status")]
+    /// The window that is answered; with --to, the newest that is open
+    #[arg(long, value_name = "W", required_unless_present_any = ["status", "to"])]
     window: Option<Count>,
     /// This device's value
     #[arg(
@@ -40,7 +42,7 @@ pub(crate) struct ReportArguments {
     #[arg(
         long,
         requires = "ledger",
-        conflicts_with_all = ["value", "input", "out"],
+        conflicts_with_all = ["value", "input", "out", "to"],
         help_heading = "One device"
     )]
     status: bool,
@@ -51,9 +53,29 @@ pub(crate) struct ReportArguments {
     /// The column of their values
     #[arg(long, value_name = "NAME", help_heading = "Many devices")]
     column: Option<String>,
+    /// Write a dummy where the coin says to stay silent: nobody who sees envelopes sees who answers
+    #[arg(long, requires = "value", help_heading = "One device")]
+    cover: bool,
     /// Where the envelope goes, or the envelopes: a new file
-    #[arg(long, value_name = "FILE", required_unless_present = "status")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["status", "to"])]
     out: Option<PathBuf>,
+    /// Send the report to the shuffler at this address
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "value",
+        conflicts_with = "out",
+        help_heading = "One device"
+    )]
+    to: Option<String>,
+    /// Certificates in PEM that sign the shuffler's; without it, those that browsers trust
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "to",
+        help_heading = "One device"
+    )]
+    ca: Option<PathBuf>,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
@@ -74,12 +96,20 @@ impl ReportArguments {
             return status(&Ledger::open(ledger)?, &task);
         }
         let needed = |flag: &str| Failure::flag(flag, format!("{flag} is needed"));
+        if let (Some(url), Some(value)) = (&self.to, &self.value) {
+            let ledger = self.ledger.as_deref().ok_or_else(|| needed("--ledger"))?;
+            return self.send(url, &task, value, ledger);
+        }
         let key = self
             .shuffler_key
             .as_deref()
             .ok_or_else(|| needed("--shuffler-key"))?;
+        let device = Device::new(task.clone(), shuffler_public(key)?)?;
         let asked = Asked {
-            device: Device::new(task.clone(), shuffler_public(key)?)?,
+            device: match self.cover {
+                true => device.with_cover(),
+                false => device,
+            },
             task,
             window: self.window.ok_or_else(|| needed("--window"))?.0,
             out: self.out.as_deref().ok_or_else(|| needed("--out"))?,
@@ -100,6 +130,73 @@ impl ReportArguments {
     }
 }
 
+impl ReportArguments {
+    fn send(&self, url: &str, task: &Task, value: &str, ledger: &Path) -> Result<Report, Failure> {
+        let key = self.shuffler_key.as_deref();
+        let habits = Habits {
+            window: self.window.map(|window| window.0),
+            pinned: key.map(shuffler_public).transpose()?,
+            cover: self.cover,
+        };
+        let connection = Connection::new(url, self.ca.as_deref())?;
+        let answered = answer(&connection, task, ledger, &task.value(value)?, &habits)?;
+        let mut blocks = Vec::new();
+        for (count, words) in [
+            (
+                answered.sent_again,
+                "of an earlier call, sent again and received",
+            ),
+            (
+                answered.too_late,
+                "of an earlier call, too late: the window is closed",
+            ),
+        ] {
+            if count > 0 {
+                blocks.push(Block::Line(format!("{} {words}.", grouped(count))));
+            }
+        }
+        blocks.push(Block::Line(match answered.decided {
+            Some((window, Decision::Answered)) => {
+                format!("Window {window}: the report is received.")
+            }
+            Some((window, Decision::Silent)) if self.cover => {
+                format!("Window {window}: the coin said to stay silent. A dummy was sent.")
+            }
+            Some((window, Decision::Silent)) => {
+                format!("Window {window}: the coin said to stay silent. Nothing was sent.")
+            }
+            None => "The window was decided before.".to_owned(),
+        }));
+        let status = &answered.status;
+        blocks.push(Block::Line(format!(
+            "{} of at most {} windows answered.",
+            grouped(status.answered),
+            grouped(status.most)
+        )));
+        let window = answered.decided.map(|(window, _)| window);
+        let decision = json!(answered.decided.map(|(_, decision)| decision));
+        let mut csv = Grid::new(["window", "decision", "answered", "most"]);
+        csv.row([
+            window.map(|window| window.to_string()).unwrap_or_default(),
+            decision.as_str().unwrap_or_default().to_owned(),
+            status.answered.to_string(),
+            status.most.to_string(),
+        ]);
+        let json = json!({
+            "query": { "window": window, "to": url },
+            "decision": decision, "answered": status.answered, "most": status.most,
+            "sent_again": answered.sent_again, "too_late": answered.too_late,
+        });
+        Ok(Report {
+            blocks,
+            json: fields(json),
+            csv,
+            relation: None,
+            after: None,
+        })
+    }
+}
+
 fn one(mut asked: Asked<'_>, value: &str, ledger: &Path) -> Result<Report, Failure> {
     let value = asked.task.value(value)?;
     let mut ledger = Ledger::open(ledger)?;
@@ -110,6 +207,9 @@ fn one(mut asked: Asked<'_>, value: &str, ledger: &Path) -> Result<Report, Failu
     let path = asked.out.display();
     let sentence = match decision {
         Decision::Answered => format!("The report is in {path}, sealed."),
+        Decision::Silent if asked.out.exists() => {
+            format!("The coin said to stay silent in this window: {path} is a dummy.")
+        }
         Decision::Silent => {
             "The coin said to stay silent in this window: nothing was written.".to_owned()
         }

@@ -81,6 +81,7 @@ impl ShuffleArguments {
                 shuffled.late,
                 "are of windows that were released before, and stay out",
             ),
+            (shuffled.dummies, "are of devices that stay silent"),
             (shuffled.refused, "are none of this task, or damaged"),
         ] {
             if count > 0 {
@@ -102,6 +103,7 @@ impl ShuffleArguments {
             "released": shuffled.released,
             "waiting": waiting,
             "repeated": shuffled.repeated,
+            "dummies": shuffled.dummies,
             "late": shuffled.late,
             "refused": shuffled.refused,
         });

@@ -1,0 +1,132 @@
+//! A device answers a window of a running shuffler.
+//!
+//! The order is: what was not received before is sent again; the ledger decides; the envelope is on disk beside
+//! the ledger; it is sent; it is removed. After a crash anywhere in between the same envelope is sent again, and
+//! an envelope counts once however often it arrives.
+
+use crate::client::Connection;
+use crate::error::ServiceError;
+use crate::folders::Device;
+use crate::ledger::{Decision, Ledger, Status};
+use shuffledp_protocol::envelope::ShufflerKey;
+use shuffledp_protocol::task::{Task, Value};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// How a device answers.
+#[derive(Clone, Debug, Default)]
+pub struct Habits {
+    /// The window; the newest that is open where it is none.
+    pub window: Option<u64>,
+    /// The shuffler's key, where the device has it from somewhere else: another one is refused. A shuffler that
+    /// gives every device a key of its own tells their envelopes apart.
+    pub pinned: Option<ShufflerKey>,
+    /// Whether a dummy is sent where the coin says to stay silent.
+    pub cover: bool,
+}
+
+/// What a device did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answered {
+    /// Envelopes of earlier calls that were sent now.
+    pub sent_again: u64,
+    /// Envelopes of earlier calls whose window was closed before they were received.
+    pub too_late: u64,
+    /// The window that was decided, and how; none where it was decided before and its envelope was sent again.
+    pub decided: Option<(u64, Decision)>,
+    /// What the ledger has of the task now.
+    pub status: Status,
+}
+
+/// The folder of envelopes that are not received yet.
+fn outbox(ledger: &Path) -> PathBuf {
+    let mut name = ledger.as_os_str().to_owned();
+    name.push(".outbox");
+    PathBuf::from(name)
+}
+
+/// Answers a window of a task as the ledger and the coin of the device allow.
+pub fn answer(
+    connection: &Connection,
+    task: &Task,
+    ledger: &Path,
+    value: &Value,
+    habits: &Habits,
+) -> Result<Answered, ServiceError> {
+    let mut held = Ledger::open(ledger)?;
+    let outbox = outbox(ledger);
+    let prefix = format!("{}-", task.id());
+    let (sent, too_late) = send_again(connection, task, &outbox, &prefix)?;
+    let now = connection.now(task)?;
+    if let Some(pinned) = habits.pinned.filter(|pinned| *pinned != now.key) {
+        return Err(ServiceError::OtherShuffler {
+            pinned: pinned.key,
+            served: now.key.key,
+        });
+    }
+    let window = habits.window.unwrap_or(*now.windows.end());
+    if !now.windows.contains(&window) {
+        return Err(ServiceError::NotOpen {
+            window,
+            first: *now.windows.start(),
+            last: *now.windows.end(),
+        });
+    }
+    let path = outbox.join(format!("{prefix}{window}"));
+    let mut device = Device::new(task.clone(), now.key)?;
+    if habits.cover {
+        device = device.with_cover();
+    }
+    let decided = match device.report(&mut held, window, value, &path) {
+        Ok(decision) => Some((window, decision)),
+        Err(ServiceError::Decided { .. }) if sent.contains(&window) => None,
+        Err(error) => return Err(error),
+    };
+    if decided.is_some() && path.exists() {
+        send(connection, task, &path)?;
+    }
+    Ok(Answered {
+        sent_again: sent.len() as u64,
+        too_late,
+        decided,
+        status: held.status(task),
+    })
+}
+
+fn send(connection: &Connection, task: &Task, path: &Path) -> Result<(), ServiceError> {
+    let envelope = std::fs::read(path).map_err(ServiceError::unreadable(path))?;
+    connection.send(task, &envelope)?;
+    std::fs::remove_file(path).map_err(ServiceError::unwritable(path))
+}
+
+/// Sends what is left in the outbox of a task: the windows of what was received, and how many were too late.
+fn send_again(
+    connection: &Connection,
+    task: &Task,
+    outbox: &Path,
+    prefix: &str,
+) -> Result<(Vec<u64>, u64), ServiceError> {
+    let (mut sent, mut too_late) = (Vec::new(), 0);
+    let entries = match std::fs::read_dir(outbox) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((sent, too_late)),
+        Err(error) => return Err(ServiceError::unreadable(outbox)(error)),
+    };
+    for entry in entries {
+        let path = entry.map_err(ServiceError::unreadable(outbox))?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let window = name.and_then(|name| name.strip_prefix(prefix)?.parse().ok());
+        let Some(window) = window else { continue };
+        match send(connection, task, &path) {
+            Ok(()) => sent.push(window),
+            // Its window is closed: nobody takes it any more.
+            Err(ServiceError::Refused { status: 410, .. }) => {
+                std::fs::remove_file(&path).map_err(ServiceError::unwritable(&path))?;
+                too_late += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((sent, too_late))
+}

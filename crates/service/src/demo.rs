@@ -1,0 +1,165 @@
+//! All three parties on one machine, over loopback: keys, a task, a running shuffler with its store, devices
+//! that send, an operator who closes the window, an analyzer who fetches.
+
+use crate::client::Connection;
+use crate::error::ServiceError;
+use crate::folders::{Analyzed, Device, analyze_bytes, write_task};
+use crate::keys::{Party, analyzer_secret, make};
+use crate::schedule::SystemClock;
+use crate::server::access::new_token;
+use crate::server::config::{Config, TaskConfig};
+use crate::server::{Listening, Service, open_store};
+use shuffledp_protocol::Confidence;
+use shuffledp_protocol::envelope::envelope_length;
+use shuffledp_protocol::task::{Task, TaskSpec};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{available_parallelism, scope};
+use tokio::sync::oneshot;
+
+/// The envelopes of one request: what a relay sends at once.
+const TOGETHER: usize = 100;
+
+/// What a demonstration showed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Shown {
+    /// The task.
+    pub task: Task,
+    /// The devices that sent a report.
+    pub devices: u64,
+    /// What the analyzer found.
+    pub analyzed: Analyzed,
+}
+
+/// Runs a collection over loopback. `spec` gets the key of an analyzer that is made here, `values` are those of
+/// the devices, and everything that the parties keep is in `folder`. `say` hears what happens.
+pub fn demo(
+    spec: TaskSpec,
+    values: &[String],
+    folder: &Path,
+    confidence: Confidence,
+    say: &mut dyn FnMut(String),
+) -> Result<Shown, ServiceError> {
+    let (analyzer_folder, file) = (folder.join("analyzer"), folder.join("task.json"));
+    let (key, _, public) = make(Party::Analyzer, 0, &analyzer_folder)?;
+    let spec = TaskSpec {
+        analyzer_key: public,
+        ..spec
+    };
+    let task = Task::new(spec)?;
+    write_task(&task, &file)?;
+    let (token, hash) = new_token()?;
+    let mut config = Config::new(TaskConfig {
+        file,
+        analyzer_token_sha256: Some(hash),
+    });
+    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+    (config.listen, config.operator_listen) = (any_port, any_port);
+    let shuffler = folder.join("shuffler");
+    config.keys.folder = shuffler.join("keys");
+    config.store.folder = shuffler.join("store");
+    config.store.master_key = shuffler.join("master.key");
+    let store = open_store(&config.store)?;
+    let service = Service::new(config, store, Arc::new(SystemClock))?;
+    let listening = Listening::bind(service)?;
+    let [url, operator] =
+        [listening.public(), listening.operator()].map(|address| format!("http://{address}"));
+    say(format!(
+        "The shuffler listens on {url}, its operator's side on {operator}."
+    ));
+    let (stop, stopped) = oneshot::channel::<()>();
+    scope(|scope| {
+        let server = scope.spawn(move || {
+            listening.run(async {
+                // A sender that is dropped stops it as well.
+                let _ = stopped.await;
+            })
+        });
+        let shown = collect(&task, values, &url, say).and_then(|()| {
+            Connection::new(&operator, None)?.close(&task, 0, None)?;
+            say(
+                "The operator has closed the window: its reports are in a random order.".to_owned(),
+            );
+            fetch(&task, &url, &token, (&key, confidence))
+        });
+        drop(stop);
+        // A thread that panicked has said so.
+        if let Ok(ended) = server.join() {
+            ended?;
+        }
+        Ok(Shown {
+            devices: values.len() as u64,
+            analyzed: shown?,
+            task: task.clone(),
+        })
+    })
+}
+
+/// Every device randomizes and seals its value; relays send the envelopes.
+fn collect(
+    task: &Task,
+    values: &[String],
+    url: &str,
+    say: &mut dyn FnMut(String),
+) -> Result<(), ServiceError> {
+    let now = Connection::new(url, None)?.now(task)?;
+    let window = *now.windows.end();
+    let share = values
+        .len()
+        .div_ceil(available_parallelism().map_or(1, |n| n.get()));
+    scope(|scope| {
+        let relay = |values: &[String]| -> Result<(), ServiceError> {
+            let connection = Connection::new(url, None)?;
+            let mut device = Device::new(task.clone(), now.key)?;
+            for together in values.chunks(TOGETHER) {
+                let mut envelopes = Vec::with_capacity(together.len() * envelope_length(task));
+                for value in together {
+                    envelopes.extend(device.envelope(window, &task.value(value)?)?);
+                }
+                connection.send(task, &envelopes)?;
+            }
+            Ok(())
+        };
+        let relays = values
+            .chunks(share.max(1))
+            .map(|values| scope.spawn(move || relay(values)));
+        let relays: Vec<_> = relays.collect();
+        relays.into_iter().try_for_each(|relay| match relay.join() {
+            Ok(sent) => sent,
+            // The thread has said so.
+            Err(_) => Err(ServiceError::Config {
+                message: "a relay of the demonstration failed".to_owned(),
+            }),
+        })
+    })?;
+    say(format!(
+        "{} devices have randomized, sealed and sent their values, {TOGETHER} envelopes a request.",
+        values.len()
+    ));
+    Ok(())
+}
+
+/// The analyzer: fetches the one batch, reads it, and acknowledges it.
+fn fetch(
+    task: &Task,
+    url: &str,
+    token: &str,
+    (key, confidence): (&Path, Confidence),
+) -> Result<Analyzed, ServiceError> {
+    let connection = Connection::new(url, None)?;
+    let batches = connection.batches(task, token)?;
+    let [batch] = &batches[..] else {
+        return Err(ServiceError::Refused {
+            status: 404,
+            message: format!("{} batches were released, and not one", batches.len()),
+        });
+    };
+    let bytes = connection.fetch(task, token, batch)?;
+    let secret = analyzer_secret(key, task)?;
+    let name = Path::new("the batch of the demonstration");
+    let analyzed = analyze_bytes(task, &secret, &bytes, confidence, name)?;
+    connection.acknowledge(task, token, batch)?;
+    Ok(analyzed)
+}

@@ -1,0 +1,361 @@
+//! From bytes that arrive to reports on disk: a bounded queue, threads that open envelopes, and one transaction
+//! for all that has arrived while the last one was written.
+//!
+//! ```text
+//! submit ──queue, bounded in bytes──► open on every core ──► one transaction for many ──► answers
+//! ```
+//!
+//! * An answer is given when the transaction is on disk, and after the same transaction for reports, dummies,
+//!   repeated and malformed envelopes: neither what is answered nor when tells a dummy from a report.
+//! * Where the queue is full, [`Busy`] is said at once and nothing is held: memory is bounded by the queue.
+//!   Who is turned away depends on the moment alone. When the queue is more than half full, the newest are
+//!   opened first: their senders are still there.
+//! * An envelope for a key that the shuffler does not have is opened all the same, with another key, so that it
+//!   takes as long as any other that does not open.
+
+use crate::schedule::{Clock, Schedule};
+use crate::store::{Arrival, BatchName, Store, Taken};
+use crate::suite::AwsLc;
+use crate::tallies::{Outcome, Tallies};
+use sha2::{Digest, Sha256};
+use shuffledp_protocol::envelope::{EnvelopeError, Kind, Opened, envelope_length, open, window_of};
+use shuffledp_protocol::hpke::SecretKey;
+use shuffledp_protocol::task::{Bytes32, Task};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use tokio::sync::oneshot;
+
+/// The most reports of one transaction: it bounds how long the first of them waits for the last.
+const MOST_IN_TRANSACTION: usize = 10_000;
+/// The hashes of what must not come twice are of different kinds, so that one of a kind is none of another.
+const OUTER_TAG: &[u8] = b"shuffledp/1 outer tag";
+const INNER_TAG: &[u8] = b"shuffledp/1 inner tag";
+
+/// A task that takes reports.
+#[derive(Debug)]
+pub struct OpenTask {
+    /// The task.
+    pub task: Task,
+    /// Its windows by the clock.
+    pub schedule: Schedule,
+    /// The first window that is open, as the store said last. It never falls.
+    pub first_open: AtomicU64,
+}
+
+impl OpenTask {
+    /// A task whose windows before `first_open` are closed.
+    pub fn new(task: Task, schedule: Schedule, first_open: u64) -> Self {
+        Self {
+            task,
+            schedule,
+            first_open: AtomicU64::new(first_open),
+        }
+    }
+
+    /// Whether a window takes reports.
+    pub fn takes(&self, window: u64, now: u64) -> bool {
+        let first_open = self.first_open.load(Ordering::Acquire);
+        self.schedule.open(now, first_open).contains(&window)
+    }
+}
+
+/// The queue is full, or the shuffler stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the shuffler has more to do than it can hold")]
+pub struct Busy;
+
+/// Room in the queue, given back when it is dropped.
+#[derive(Debug)]
+pub struct Room {
+    bytes: usize,
+    held: Arc<AtomicUsize>,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.held.fetch_sub(self.bytes, Ordering::AcqRel);
+    }
+}
+
+/// Envelopes of one request.
+struct Job {
+    task: Arc<OpenTask>,
+    envelopes: Vec<u8>,
+    reply: oneshot::Sender<Vec<Outcome>>,
+    room: Room,
+}
+
+/// The same, opened.
+struct OpenedJob {
+    task: Arc<OpenTask>,
+    /// The window to count an envelope under, and what is known of it: its place among the arrivals, or its
+    /// outcome.
+    found: Vec<(u64, Result<usize, Outcome>)>,
+    arrivals: Vec<Arrival>,
+    reply: oneshot::Sender<Vec<Outcome>>,
+    _room: Room,
+}
+
+#[derive(Default)]
+struct Waiting {
+    jobs: VecDeque<Job>,
+    stopped: bool,
+}
+
+struct Shared {
+    waiting: Mutex<Waiting>,
+    arrived: Condvar,
+    keys: RwLock<Arc<Vec<(u8, SecretKey)>>>,
+    held: Arc<AtomicUsize>,
+    most: usize,
+    clock: Arc<dyn Clock>,
+}
+
+impl Shared {
+    /// A thread that panics in between leaves whole jobs.
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next job; none when the intake stops and the queue is empty.
+    fn next(&self) -> Option<Job> {
+        let mut waiting = self.waiting();
+        loop {
+            let crowded = self.held.load(Ordering::Acquire) > self.most / 2;
+            let job = match crowded {
+                true => waiting.jobs.pop_back(),
+                false => waiting.jobs.pop_front(),
+            };
+            if job.is_some() || waiting.stopped {
+                return job;
+            }
+            waiting = self
+                .arrived
+                .wait(waiting)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The intake of a shuffler. When it is dropped, what is in the queue is still taken.
+pub struct Intake {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Intake {
+    /// Starts its threads: one for every core that opens envelopes, and one that writes. `most` bounds the
+    /// bytes of all envelopes that wait.
+    pub fn start(
+        store: Arc<dyn Store>,
+        tallies: Arc<Tallies>,
+        clock: Arc<dyn Clock>,
+        keys: Vec<(u8, SecretKey)>,
+        most: usize,
+    ) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            waiting: Mutex::default(),
+            arrived: Condvar::new(),
+            keys: RwLock::new(Arc::new(keys)),
+            held: Arc::default(),
+            most,
+            clock,
+        });
+        let mut threads = Vec::new();
+        let (sender, receiver) = channel();
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        for _ in 0..cores {
+            let (shared, sender) = (Arc::clone(&shared), sender.clone());
+            let opener = std::thread::Builder::new().name("open".to_owned());
+            threads.push(opener.spawn(move || open_all(&shared, &sender))?);
+        }
+        let writer = std::thread::Builder::new().name("write".to_owned());
+        threads.push(writer.spawn(move || write_all(&receiver, store.as_ref(), &tallies))?);
+        Ok(Self { shared, threads })
+    }
+
+    /// The keys that open envelopes from now on.
+    pub fn set_keys(&self, keys: Vec<(u8, SecretKey)>) {
+        let mut current = self
+            .shared
+            .keys
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(keys);
+    }
+
+    /// Room for so many bytes, before they are read from the network.
+    pub fn room(&self, bytes: usize) -> Result<Room, Busy> {
+        let held = &self.shared.held;
+        let fits = |now: usize| {
+            now.checked_add(bytes)
+                .filter(|then| *then <= self.shared.most)
+        };
+        match held.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits) {
+            Ok(_) => Ok(Room {
+                bytes,
+                held: Arc::clone(held),
+            }),
+            Err(_) => Err(Busy),
+        }
+    }
+
+    /// Hands envelopes over, one after the other; their number of bytes is a multiple of the task's length.
+    /// Gives the outcome of each once all are on disk.
+    pub fn submit(
+        &self,
+        task: Arc<OpenTask>,
+        envelopes: Vec<u8>,
+        room: Room,
+    ) -> Result<oneshot::Receiver<Vec<Outcome>>, Busy> {
+        let (reply, answer) = oneshot::channel();
+        let mut waiting = self.shared.waiting();
+        if waiting.stopped {
+            return Err(Busy);
+        }
+        waiting.jobs.push_back(Job {
+            task,
+            envelopes,
+            reply,
+            room,
+        });
+        drop(waiting);
+        self.shared.arrived.notify_one();
+        Ok(answer)
+    }
+}
+
+impl Drop for Intake {
+    fn drop(&mut self) {
+        self.shared.waiting().stopped = true;
+        self.shared.arrived.notify_all();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn open_all(shared: &Shared, opened: &Sender<OpenedJob>) {
+    while let Some(job) = shared.next() {
+        let keys = Arc::clone(&shared.keys.read().unwrap_or_else(PoisonError::into_inner));
+        let now = shared.clock.now().unwrap_or(0);
+        // The writer stops after those that open.
+        if opened.send(open_job(job, &keys, now)).is_err() {
+            return;
+        }
+    }
+}
+
+fn open_job(job: Job, keys: &[(u8, SecretKey)], now: u64) -> OpenedJob {
+    let task = &job.task.task;
+    let (mut found, mut arrivals) = (Vec::new(), Vec::new());
+    for envelope in job.envelopes.chunks(envelope_length(task)) {
+        // Envelopes of windows that are not open are counted together, under one that is: nobody who makes up
+        // windows fills the memory with counts.
+        let open_now = window_of(envelope).filter(|window| job.task.takes(*window, now));
+        let first_open = job.task.first_open.load(Ordering::Acquire);
+        let outcome = match (opened(task, keys, envelope), open_now) {
+            (None, _) => Err(Outcome::Malformed),
+            (Some(_), None) => Err(Outcome::Closed),
+            (Some(opened), _) if opened.kind == Kind::Dummy => Err(Outcome::Dummy),
+            (Some(opened), _) => {
+                arrivals.push(arrival(task, &opened));
+                Ok(arrivals.len() - 1)
+            }
+        };
+        found.push((open_now.unwrap_or(first_open), outcome));
+    }
+    OpenedJob {
+        task: Arc::clone(&job.task),
+        found,
+        arrivals,
+        reply: job.reply,
+        _room: job.room,
+    }
+}
+
+/// What is in an envelope; none where it is none of the task's, or damaged.
+fn opened(task: &Task, keys: &[(u8, SecretKey)], envelope: &[u8]) -> Option<Opened> {
+    match open(&AwsLc, task, keys, envelope) {
+        Ok(opened) => Some(opened),
+        Err(EnvelopeError::Key { number }) => {
+            // As much work as for a key that there is, and the same answer.
+            let other = keys.first().map(|(_, key)| (number, key.clone()));
+            let _ = open(&AwsLc, task, other.as_slice(), envelope);
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+fn arrival(task: &Task, opened: &Opened) -> Arrival {
+    let tag = |kind: &[u8], value: &[u8]| {
+        let hash = Sha256::new().chain_update(kind).chain_update(value);
+        Bytes32(hash.finalize().into())
+    };
+    Arrival {
+        batch: BatchName {
+            task: task.id(),
+            window: opened.window,
+            context: opened.context,
+        },
+        tags: vec![
+            tag(OUTER_TAG, &opened.enc),
+            tag(INNER_TAG, opened.inner.enc()),
+        ],
+        row: opened.inner.row(),
+    }
+}
+
+fn write_all(opened: &Receiver<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
+    while let Ok(first) = opened.recv() {
+        let mut jobs = vec![first];
+        let mut reports = jobs[0].arrivals.len();
+        while reports < MOST_IN_TRANSACTION
+            && let Ok(job) = opened.try_recv()
+        {
+            reports += job.arrivals.len();
+            jobs.push(job);
+        }
+        write(jobs, store, tallies);
+    }
+}
+
+/// One transaction, and the answers to all whose envelopes are in it.
+fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
+    let arrivals: Vec<Arrival> = jobs
+        .iter_mut()
+        .flat_map(|job| std::mem::take(&mut job.arrivals))
+        .collect();
+    let taken = match store.take(&arrivals) {
+        Ok(taken) => taken,
+        Err(error) => {
+            tracing::error!(%error, "reports are not taken");
+            Vec::new()
+        }
+    };
+    let mut before = 0;
+    for job in jobs {
+        let outcome = |found: &Result<usize, Outcome>| match found {
+            Err(outcome) => *outcome,
+            // Where the store failed there is no answer.
+            Ok(place) => match taken.get(before + place) {
+                Some(Taken::New) => Outcome::Taken,
+                Some(Taken::Repeated) => Outcome::Repeated,
+                Some(Taken::Closed) => Outcome::Closed,
+                None => Outcome::Failed,
+            },
+        };
+        let outcomes: Vec<Outcome> = job.found.iter().map(|(_, found)| outcome(found)).collect();
+        for ((window, _), outcome) in job.found.iter().zip(&outcomes) {
+            tallies.count(job.task.task.id(), *window, *outcome);
+        }
+        before += job.found.iter().filter(|(_, found)| found.is_ok()).count();
+        // The sender may have gone.
+        let _ = job.reply.send(outcomes);
+    }
+}

@@ -1,0 +1,326 @@
+//! The configuration of a shuffler: a TOML file, checked whole before anything starts. Paths are relative to the
+//! folder of the file.
+
+use crate::error::ServiceError;
+use serde::{Deserialize, Serialize};
+use shuffledp_protocol::task::Bytes32;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Everything that a shuffler can be told, with its defaults.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where devices, relays and the analyzer connect.
+    #[serde(default = "loopback::<8080>")]
+    pub listen: SocketAddr,
+    /// Where the operator connects: metrics, health, closing windows. Not for the network.
+    #[serde(default = "loopback::<8081>")]
+    pub operator_listen: SocketAddr,
+    /// The hash of the operator's token. Needed where `operator_listen` is not on loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator_token_sha256: Option<Bytes32>,
+    /// The tasks.
+    pub task: Vec<TaskConfig>,
+    /// The keys that devices seal to.
+    #[serde(default)]
+    pub keys: KeysConfig,
+    /// Where reports are kept.
+    #[serde(default)]
+    pub store: StoreConfig,
+    /// When windows close, and how long batches are kept.
+    #[serde(default)]
+    pub windows: WindowsConfig,
+    /// What is held in memory, and for how long.
+    #[serde(default)]
+    pub limits: LimitsConfig,
+    /// Certificates; without them connections are not encrypted, and a proxy in front has to see to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsConfig>,
+}
+
+/// A task that the shuffler serves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskConfig {
+    /// Its file.
+    pub file: PathBuf,
+    /// The hash of the token with which its analyzer fetches batches; without it nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analyzer_token_sha256: Option<Bytes32>,
+}
+
+/// The keys that devices seal to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeysConfig {
+    /// Their folder; a key is made where there is none.
+    pub folder: PathBuf,
+    /// After how many seconds a key is replaced by a new one; 0: never.
+    pub rotate_seconds: u64,
+    /// For how many seconds a replaced key still opens envelopes; then it is deleted.
+    pub overlap_seconds: u64,
+}
+
+/// Where reports are kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreConfig {
+    /// The folder of the embedded store.
+    pub folder: PathBuf,
+    /// The connection string of a PostgreSQL database, which several shufflers may share; instead of the
+    /// embedded store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub postgres: Option<String>,
+    /// The file of the key that the keys of batches are encrypted with; made where it is not there. Not on the
+    /// disk that is backed up.
+    pub master_key: PathBuf,
+    /// Older master keys, of batches from before the present one.
+    pub older_master_keys: Vec<PathBuf>,
+}
+
+/// When windows close, and how long batches are kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WindowsConfig {
+    /// For how many seconds after its end a window still takes reports.
+    pub grace_seconds: u64,
+    /// After how many seconds from the end of its window a batch is destroyed that the analyzer has
+    /// acknowledged.
+    pub keep_released_seconds: u64,
+    /// The same for a batch that it has not acknowledged.
+    pub keep_sealed_seconds: u64,
+}
+
+/// What is held in memory, and for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    /// The most bytes of envelopes that wait to be opened and written.
+    pub queue_bytes: usize,
+    /// The most envelopes of one request, from a relay.
+    pub envelopes_in_request: usize,
+    /// The most seconds for a request to arrive.
+    pub request_seconds: u64,
+    /// The most seconds that a shutdown waits for requests that are under way.
+    pub shutdown_seconds: u64,
+    /// The longest time, in seconds, after which a device that was turned away is asked to come again. Each is
+    /// told another time.
+    pub retry_after_seconds: u32,
+}
+
+/// Certificates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsConfig {
+    /// The certificates, in PEM.
+    pub certificate: PathBuf,
+    /// Their key, in PEM.
+    pub key: PathBuf,
+}
+
+const fn loopback<const PORT: u16>() -> SocketAddr {
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), PORT)
+}
+
+/// A week: an analyzer that is down over a weekend loses nothing.
+const WEEK: u64 = 604_800;
+/// A day: the longest window that people commonly have, so that a key outlives it.
+const DAY: u64 = 86_400;
+
+impl Default for KeysConfig {
+    fn default() -> Self {
+        Self {
+            folder: "keys".into(),
+            rotate_seconds: 0,
+            overlap_seconds: 2 * DAY,
+        }
+    }
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self {
+            folder: "store".into(),
+            postgres: None,
+            master_key: "master.key".into(),
+            older_master_keys: Vec::new(),
+        }
+    }
+}
+
+impl Default for WindowsConfig {
+    fn default() -> Self {
+        Self {
+            grace_seconds: 60,
+            keep_released_seconds: DAY,
+            keep_sealed_seconds: WEEK,
+        }
+    }
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            // Some 300,000 reports of a categorical task.
+            queue_bytes: 64 << 20,
+            envelopes_in_request: 1000,
+            request_seconds: 30,
+            shutdown_seconds: 30,
+            retry_after_seconds: 30,
+        }
+    }
+}
+
+/// What a file of a configuration is called in messages.
+const WHAT: &str = "a configuration of a shuffler";
+
+impl Config {
+    /// The defaults with one task.
+    pub fn new(task: TaskConfig) -> Self {
+        Self {
+            listen: loopback::<8080>(),
+            operator_listen: loopback::<8081>(),
+            operator_token_sha256: None,
+            task: vec![task],
+            keys: KeysConfig::default(),
+            store: StoreConfig::default(),
+            windows: WindowsConfig::default(),
+            limits: LimitsConfig::default(),
+            tls: None,
+        }
+    }
+
+    /// Reads a file, and puts its folder in front of its paths.
+    pub fn read(path: &Path) -> Result<Self, ServiceError> {
+        let text = std::fs::read_to_string(path).map_err(ServiceError::unreadable(path))?;
+        let mut config: Self =
+            toml::from_str(&text).map_err(|error| ServiceError::content(path, WHAT, error))?;
+        config
+            .check()
+            .map_err(|message| ServiceError::content(path, WHAT, message))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        config.paths().for_each(|path| *path = folder.join(&*path));
+        Ok(config)
+    }
+
+    /// Every value as TOML, defaults too.
+    pub fn to_toml(&self) -> String {
+        // Numbers, texts and tables: nothing that TOML cannot hold.
+        toml::to_string_pretty(self).unwrap_or_default()
+    }
+
+    fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let tls = self.tls.iter_mut();
+        let tls = tls.flat_map(|tls| [&mut tls.certificate, &mut tls.key]);
+        let store = &mut self.store;
+        let files = self.task.iter_mut().map(|task| &mut task.file);
+        [
+            &mut self.keys.folder,
+            &mut store.folder,
+            &mut store.master_key,
+        ]
+        .into_iter()
+        .chain(&mut store.older_master_keys)
+        .chain(files)
+        .chain(tls)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let operator = self.operator_listen;
+        if !operator.ip().is_loopback() && self.operator_token_sha256.is_none() {
+            return Err(format!(
+                "operator_listen {operator} is not on loopback, and operator_token_sha256 is missing"
+            ));
+        }
+        if self.task.is_empty() {
+            return Err("it has no [[task]]".to_owned());
+        }
+        let limits = &self.limits;
+        for (name, value) in [
+            ("queue_bytes", limits.queue_bytes as u64),
+            ("envelopes_in_request", limits.envelopes_in_request as u64),
+            ("request_seconds", limits.request_seconds),
+            ("shutdown_seconds", limits.shutdown_seconds),
+            ("retry_after_seconds", u64::from(limits.retry_after_seconds)),
+        ] {
+            if value == 0 {
+                return Err(format!("limits.{name} 0 is not 1 or more"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to delete keys that open windows still have envelopes for.
+    pub(crate) fn check_overlap(&self, longest_window: u64) -> Result<(), String> {
+        let (overlap, needed) = (
+            self.keys.overlap_seconds,
+            longest_window.saturating_add(self.windows.grace_seconds),
+        );
+        match self.keys.rotate_seconds > 0 && overlap < needed {
+            true => Err(format!(
+                "keys.overlap_seconds {overlap} is not {needed} or more, the longest window and its grace"
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{Config, TaskConfig};
+    use std::path::{Path, PathBuf};
+
+    fn read(text: &str) -> Result<Config, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shuffler.toml");
+        std::fs::write(&path, text).unwrap();
+        Config::read(&path).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_default_is_printed_and_read_again() {
+        let config = Config::new(TaskConfig {
+            file: "task.json".into(),
+            analyzer_token_sha256: None,
+        });
+        let again: Config = toml::from_str(&config.to_toml()).unwrap();
+        assert_eq!(again, config);
+        let short = read("[[task]]\nfile = 'task.json'").unwrap();
+        assert_eq!(short.limits, config.limits);
+        assert!(short.keys.folder.ends_with("keys") && short.keys.folder != Path::new("keys"));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let task = "[[task]]\nfile = 'task.json'\n";
+        for (text, message) in [
+            ("", "missing field `task`"),
+            ("task = []", "it has no [[task]]"),
+            (
+                "operator_listen = '0.0.0.0:9'\n[[task]]\nfile = 'f'",
+                "operator_listen 0.0.0.0:9 is not on loopback, and operator_token_sha256 is missing",
+            ),
+            ("listen = 'here'\n[[task]]\nfile = 'f'", "socket address"),
+            (
+                "[limits]\nqueue_bytes = 0\n",
+                "limits.queue_bytes 0 is not 1 or more",
+            ),
+            ("[limits]\nqueue = 1\n", "unknown field `queue`"),
+            ("[windows]\ngrace_seconds = -1\n", "grace_seconds"),
+        ] {
+            let text = match text.contains("task") || text.is_empty() {
+                true => text.to_owned(),
+                false => format!("{text}{task}"),
+            };
+            let error = read(&text).unwrap_err();
+            assert!(error.contains(message), "{error}");
+        }
+        let mut config = read(task).unwrap();
+        config.keys.rotate_seconds = 60;
+        assert!(config.check_overlap(86_400).is_ok());
+        assert!(config.check_overlap(604_800).is_err());
+        assert_eq!(config.store.older_master_keys, Vec::<PathBuf>::new());
+    }
+}

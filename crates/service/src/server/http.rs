@@ -1,0 +1,448 @@
+//! The addresses of a shuffler, for devices and analyzers and, apart from them, for its operator.
+//!
+//! A device gets 202 with an empty body for a report, for one that it sent before, and for a dummy. Whatever
+//! does not open gets the same 400. Nothing of a request is logged.
+
+use super::access::allowed;
+use super::{Served, Service, metrics, page};
+use crate::intake::Busy;
+use crate::server::NotReady;
+use crate::store::{BatchName, Record, StoreError};
+use crate::tallies::Outcome;
+use axum::body::{Body, to_bytes};
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::http::header::{
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    RETRY_AFTER,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use shuffledp_protocol::envelope::envelope_length;
+use shuffledp_protocol::task::Bytes32;
+use shuffledp_randomizers::{Random, Secure};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+type Shared = State<Arc<Service>>;
+
+/// Every address with its method and who may use it: what the routers are built of, and what the description
+/// in `docs/openapi.json` is compared with.
+pub const ROUTES: &[(&str, &str, &str)] = &[
+    ("post", "/v1/tasks/{task}/reports", "anybody"),
+    ("get", "/v1/tasks/{task}", "anybody"),
+    ("get", "/v1/tasks/{task}/batches", "analyzer"),
+    (
+        "get",
+        "/v1/tasks/{task}/batches/{window}/{context}",
+        "analyzer",
+    ),
+    (
+        "post",
+        "/v1/tasks/{task}/batches/{window}/{context}/acknowledgement",
+        "analyzer",
+    ),
+    ("get", "/guarantee", "anybody"),
+    ("get", "/healthz", "anybody"),
+    ("get", "/readyz", "anybody"),
+    ("get", "/metrics", "operator"),
+    ("get", "/v1/journal", "operator"),
+    ("post", "/v1/keys/rotation", "operator"),
+    (
+        "post",
+        "/v1/tasks/{task}/windows/{window}/closing",
+        "operator",
+    ),
+];
+
+/// The largest body of a request that is not of reports.
+const SMALL: usize = 4096;
+
+fn handler(path: &str) -> MethodRouter<Arc<Service>> {
+    match path {
+        "/v1/tasks/{task}/reports" => post(reports).layer(DefaultBodyLimit::disable()),
+        "/v1/tasks/{task}" => get(task),
+        "/v1/tasks/{task}/batches" => get(batches),
+        "/v1/tasks/{task}/batches/{window}/{context}" => get(batch),
+        "/v1/tasks/{task}/batches/{window}/{context}/acknowledgement" => post(acknowledge),
+        "/guarantee" => get(guarantee),
+        "/healthz" => get(async || "alive\n"),
+        "/readyz" => get(ready),
+        "/metrics" => get(show_metrics),
+        "/v1/journal" => get(journal),
+        "/v1/keys/rotation" => post(rotate),
+        _ => post(close),
+    }
+}
+
+fn routes(service: Arc<Service>, wanted: impl Fn(&str, &str) -> bool) -> Router {
+    let mut router = Router::new();
+    for (_, path, who) in ROUTES.iter().filter(|(_, path, who)| wanted(path, who)) {
+        let handler = match *who {
+            "operator" => handler(path).layer(axum::middleware::from_fn_with_state(
+                Arc::clone(&service),
+                operators_only,
+            )),
+            _ => handler(path),
+        };
+        router = router.route(path, handler);
+    }
+    router
+        .fallback(async || Refusal::Unknown)
+        .layer(DefaultBodyLimit::max(SMALL))
+        .with_state(service)
+}
+
+/// What devices, relays and analyzers see.
+pub(super) fn public(service: Arc<Service>) -> Router {
+    routes(service, |_, who| who != "operator")
+}
+
+/// What the operator sees.
+pub(super) fn operator(service: Arc<Service>) -> Router {
+    routes(service, |path, who| {
+        who == "operator" || path == "/healthz" || path == "/readyz"
+    })
+}
+
+/// Why a request is refused.
+enum Refusal {
+    Unknown,
+    Unauthorized,
+    Malformed(&'static str),
+    NoLength,
+    TooLarge(usize),
+    Late,
+    Closed,
+    Conflict(String),
+    Busy(u32),
+    Failed,
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let (status, message) = match &self {
+            Self::Unknown => (StatusCode::NOT_FOUND, "there is nothing at this address"),
+            Self::Unauthorized => (StatusCode::UNAUTHORIZED, "a token is needed"),
+            Self::Malformed(message) => (StatusCode::BAD_REQUEST, *message),
+            Self::NoLength => (StatusCode::LENGTH_REQUIRED, "Content-Length is needed"),
+            Self::TooLarge(most) => {
+                let message = format!("a request has at most {most} envelopes");
+                return (
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    Json(json!({ "error": message })),
+                )
+                    .into_response();
+            }
+            Self::Late => (StatusCode::REQUEST_TIMEOUT, "the request took too long"),
+            Self::Closed => (StatusCode::GONE, "the window is not open"),
+            Self::Conflict(message) => (StatusCode::CONFLICT, message.as_str()),
+            Self::Busy(_) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the shuffler is busy: send the same envelope again later",
+            ),
+            Self::Failed => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the shuffler could not write: send the same envelope again later",
+            ),
+        };
+        let mut response = (status, Json(json!({ "error": message }))).into_response();
+        if let Self::Busy(seconds) = self {
+            let seconds = HeaderValue::from(seconds);
+            response.headers_mut().insert(RETRY_AFTER, seconds);
+        }
+        response
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unknown(_) => Self::Unknown,
+            StoreError::NoEdge(_) | StoreError::OtherDigest { .. } => {
+                Self::Conflict(error.to_string())
+            }
+            other => {
+                tracing::error!(error = %other, "the store failed");
+                Self::Failed
+            }
+        }
+    }
+}
+
+/// A call of the store, off the threads that answer.
+async fn blocking<T: Send + 'static>(
+    service: &Arc<Service>,
+    call: impl FnOnce(&Service) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let service = Arc::clone(service);
+    match tokio::task::spawn_blocking(move || call(&service)).await {
+        Ok(result) => result,
+        Err(error) => {
+            tracing::error!(%error, "a call failed");
+            Err(Refusal::Failed)
+        }
+    }
+}
+
+impl Service {
+    fn served(&self, id: &str) -> Result<&Served, Refusal> {
+        let id = Bytes32::try_from(id.to_owned()).map_err(|_| Refusal::Unknown)?;
+        self.tasks.get(&id).ok_or(Refusal::Unknown)
+    }
+
+    /// A task, for its analyzer alone. A task that is not there and one that is not theirs look the same.
+    fn of_analyzer(&self, id: &str, headers: &HeaderMap) -> Result<&Served, Refusal> {
+        let served = self.served(id).ok();
+        let hash = served.and_then(|served| served.analyzer.as_ref());
+        match (allowed(authorization(headers), hash), served) {
+            (true, Some(served)) => Ok(served),
+            _ => Err(Refusal::Unauthorized),
+        }
+    }
+
+    /// Seconds after which a device may come again, drawn for each.
+    fn later(&self) -> u32 {
+        let most = u64::from(self.config.limits.retry_after_seconds);
+        let drawn = Secure::new().map_or(0, |mut random| random.word() % most);
+        // Below a number of 32 bits.
+        1 + drawn as u32
+    }
+
+    fn busy(&self, _: Busy) -> Refusal {
+        Refusal::Busy(self.later())
+    }
+}
+
+fn authorization(headers: &HeaderMap) -> Option<&str> {
+    headers.get(AUTHORIZATION)?.to_str().ok()
+}
+
+async fn operators_only(
+    State(service): Shared,
+    request: Request,
+    next: axum::middleware::Next,
+) -> Response {
+    let hash = service.config.operator_token_sha256.as_ref();
+    if hash.is_some() && !allowed(authorization(request.headers()), hash) {
+        return Refusal::Unauthorized.into_response();
+    }
+    next.run(request).await
+}
+
+/// Envelopes of one task, one after the other.
+async fn reports(
+    State(service): Shared,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, Refusal> {
+    let served = service.served(&id)?;
+    let limits = &service.config.limits;
+    let length = envelope_length(&served.open.task);
+    let announced = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok());
+    let announced: usize = announced
+        .and_then(|text| text.parse().ok())
+        .ok_or(Refusal::NoLength)?;
+    let wrong = Refusal::Malformed("the body is not a whole number of envelopes of this task");
+    if announced == 0 || announced % length != 0 {
+        return Err(wrong);
+    }
+    if announced / length > limits.envelopes_in_request {
+        return Err(Refusal::TooLarge(limits.envelopes_in_request));
+    }
+    // Room is taken before the body is read: what is being received counts as held.
+    let room = service
+        .intake
+        .room(announced)
+        .map_err(|busy| service.busy(busy))?;
+    let patience = Duration::from_secs(limits.request_seconds);
+    let body = tokio::time::timeout(patience, to_bytes(body, announced))
+        .await
+        .map_err(|_| Refusal::Late)?
+        .map_err(|_| Refusal::Malformed("the body did not arrive"))?;
+    if body.len() != announced {
+        return Err(wrong);
+    }
+    let task = Arc::clone(&served.open);
+    let answer = service.intake.submit(task, body.to_vec(), room);
+    let outcomes = answer
+        .map_err(|busy| service.busy(busy))?
+        .await
+        .map_err(|_| Refusal::Failed)?;
+    if outcomes.contains(&Outcome::Failed) {
+        return Err(Refusal::Failed);
+    }
+    // A relay that sends many learns nothing about one of them.
+    match outcomes[..] {
+        [Outcome::Malformed] => Err(Refusal::Malformed("the envelope is none of this task")),
+        [Outcome::Closed] => Err(Refusal::Closed),
+        _ => Ok(StatusCode::ACCEPTED),
+    }
+}
+
+/// What a device needs to answer: the task, the windows that are open, and the key.
+async fn task(State(service): Shared, Path(id): Path<String>) -> Result<Json<Value>, Refusal> {
+    let served = service.served(&id)?;
+    let key = service.active_key().ok_or(Refusal::Failed)?;
+    let now = service.clock.now().ok_or(Refusal::Failed)?;
+    let first_open = served.open.first_open.load(Ordering::Acquire);
+    let open = served.open.schedule.open(now, first_open);
+    if open.is_empty() {
+        return Err(Refusal::Closed);
+    }
+    let file: Value =
+        serde_json::from_str(&served.open.task.to_json()).map_err(|_| Refusal::Failed)?;
+    Ok(Json(json!({
+        "task": file,
+        "shuffler_key": key,
+        "windows": { "first": open.start(), "last": open.end() },
+    })))
+}
+
+fn shown(record: &Record) -> Value {
+    json!({
+        "window": record.name.window,
+        "context": record.name.context,
+        "state": record.state,
+        "reports": record.reports,
+        "digest": record.digest,
+    })
+}
+
+async fn batches(
+    State(service): Shared,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let id = service.of_analyzer(&id, &headers)?.open.task.id();
+    let batches = blocking(&service, move |service| {
+        let mut records = service.store.batches(&id)?;
+        records.retain(|record| record.state.may_be_fetched());
+        Ok(records.iter().map(shown).collect::<Vec<_>>())
+    });
+    Ok(Json(json!({ "batches": batches.await? })))
+}
+
+fn name(served: &Served, window: u64, context: String) -> Result<BatchName, Refusal> {
+    Ok(BatchName {
+        task: served.open.task.id(),
+        window,
+        context: Bytes32::try_from(context).map_err(|_| Refusal::Unknown)?,
+    })
+}
+
+async fn batch(
+    State(service): Shared,
+    Path((id, window, context)): Path<(String, u64, String)>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let name = name(service.of_analyzer(&id, &headers)?, window, context)?;
+    let bytes = blocking(&service, move |service| Ok(service.store.read(&name)?)).await?;
+    let headers = [
+        (CONTENT_TYPE, "application/octet-stream"),
+        (CACHE_CONTROL, "no-store"),
+    ];
+    Ok((headers, bytes).into_response())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Acknowledgement {
+    digest: Bytes32,
+}
+
+async fn acknowledge(
+    State(service): Shared,
+    Path((id, window, context)): Path<(String, u64, String)>,
+    headers: HeaderMap,
+    Json(body): Json<Acknowledgement>,
+) -> Result<Json<Value>, Refusal> {
+    let name = name(service.of_analyzer(&id, &headers)?, window, context)?;
+    let record = blocking(&service, move |service| {
+        let record = service.store.acknowledge(&name, &body.digest)?;
+        service.log(&record);
+        Ok(record)
+    });
+    Ok(Json(shown(&record.await?)))
+}
+
+async fn guarantee(State(service): Shared, headers: HeaderMap) -> Response {
+    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    if accepted.is_some_and(|accepted| accepted.contains("text/html")) {
+        let (html, policy) = page::guarantee(&service);
+        return (
+            [(CONTENT_SECURITY_POLICY, policy)],
+            axum::response::Html(html),
+        )
+            .into_response();
+    }
+    let tasks = service.tasks.values().map(page::statement);
+    let statement = json!({
+        "accountant": page::ACCOUNTANT,
+        "tasks": tasks.collect::<Vec<_>>(),
+    });
+    Json(statement).into_response()
+}
+
+async fn ready(State(service): Shared) -> Response {
+    let ready = blocking(&service, |service| Ok(service.ready())).await;
+    match ready {
+        Ok(Ok(())) => "ready\n".into_response(),
+        Ok(Err(reason)) => not_ready(&reason),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+fn not_ready(reason: &NotReady) -> Response {
+    let body = Json(json!({ "error": reason.to_string() }));
+    (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
+}
+
+async fn show_metrics(State(service): Shared) -> Result<Response, Refusal> {
+    let text = blocking(&service, |service| Ok(metrics::text(service)?)).await?;
+    Ok(([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response())
+}
+
+async fn journal(State(service): Shared) -> Result<Json<Value>, Refusal> {
+    let entries = blocking(&service, |service| Ok(service.store.journal()?));
+    Ok(Json(json!({ "entries": entries.await? })))
+}
+
+async fn rotate(State(service): Shared) -> Result<Json<Value>, Refusal> {
+    let key = blocking(&service, |service| {
+        if let Err(error) = service.rotate_keys() {
+            tracing::error!(%error, "no new key");
+            return Err(Refusal::Failed);
+        }
+        service.active_key().ok_or(Refusal::Failed)
+    });
+    Ok(Json(json!({ "shuffler_key": key.await? })))
+}
+
+/// Closes a window now: it must be the first that is open.
+async fn close(
+    State(service): Shared,
+    Path((id, window)): Path<(String, u64)>,
+) -> Result<Json<Value>, Refusal> {
+    let closed = blocking(&service, move |service| {
+        let served = service.served(&id)?;
+        let open = served.open.first_open.load(Ordering::Acquire);
+        if window != open || window == u64::MAX {
+            let message = format!("the first window that is open is {open}");
+            return Err(Refusal::Conflict(message));
+        }
+        let id = served.open.task.id();
+        Ok(service.close_before(&id, served, window + 1)?)
+    });
+    let closed = closed.await?;
+    Ok(Json(
+        json!({ "closed": closed.iter().map(shown).collect::<Vec<_>>() }),
+    ))
+}

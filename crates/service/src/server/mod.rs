@@ -1,0 +1,401 @@
+//! A running shuffler: what it knows, what it does every second, and how it starts and stops. The addresses it
+//! answers are in `http`.
+
+pub mod access;
+pub mod config;
+mod http;
+mod metrics;
+mod page;
+
+pub use http::ROUTES;
+
+use crate::error::ServiceError;
+use crate::folders::read_task;
+use crate::intake::{Intake, OpenTask};
+use crate::keyring::{Change, Keyring};
+use crate::schedule::{Clock, Schedule};
+use crate::store::embedded::Embedded;
+use crate::store::postgres::Postgres;
+use crate::store::vault::{self, Vault};
+use crate::store::{Record, Store, StoreError};
+use crate::tallies::Tallies;
+use config::{Config, StoreConfig};
+use shuffledp_protocol::envelope::ShufflerKey;
+use shuffledp_protocol::lifecycle::State;
+use shuffledp_protocol::task::{Bytes32, Guarantee};
+use shuffledp_randomizers::Secure;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How often windows, keys and old batches are looked after.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A task that is served.
+pub(crate) struct Served {
+    pub(crate) open: Arc<OpenTask>,
+    pub(crate) analyzer: Option<Bytes32>,
+    pub(crate) guarantee: Guarantee,
+}
+
+/// A shuffler.
+pub struct Service {
+    config: Config,
+    tasks: BTreeMap<Bytes32, Served>,
+    keyring: Mutex<Keyring>,
+    store: Arc<dyn Store>,
+    tallies: Arc<Tallies>,
+    clock: Arc<dyn Clock>,
+    stopping: AtomicBool,
+    // The last field: it is dropped when nothing can be submitted any more.
+    intake: Intake,
+}
+
+/// Why a shuffler is not ready for reports.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotReady {
+    /// The store cannot be written.
+    #[error("the store cannot be written")]
+    Store,
+    /// The clock is before 1970, or behind a window that is closed.
+    #[error("the clock is behind a window that is closed")]
+    Clock,
+    /// There is no key that devices may seal to.
+    #[error("there is no active key")]
+    Key,
+    /// The operating system gives no randomness.
+    #[error("the operating system gives no randomness")]
+    Randomness,
+    /// It stops.
+    #[error("the shuffler stops")]
+    Stopping,
+}
+
+impl Service {
+    /// Reads tasks and keys, and starts to take reports. Every task is priced again: one whose promise is not
+    /// certified is refused.
+    pub fn new(
+        config: Config,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, ServiceError> {
+        let now = clock.now().unwrap_or(0);
+        let mut tasks = BTreeMap::new();
+        let mut longest = 0;
+        for entry in &config.task {
+            let task = read_task(&entry.file)?;
+            let length = task.spec().window_seconds;
+            longest = longest.max(length.unwrap_or(0));
+            let schedule = Schedule {
+                length,
+                grace: config.windows.grace_seconds,
+            };
+            let id = task.id();
+            let first_open = store.close_windows(&id, schedule.first_open(now).unwrap_or(0))?;
+            store.note(&format!("task {id} loaded"))?;
+            let served = Served {
+                guarantee: task.guarantee()?,
+                open: Arc::new(OpenTask::new(task, schedule, first_open)),
+                analyzer: entry.analyzer_token_sha256,
+            };
+            tasks.insert(id, served);
+        }
+        config
+            .check_overlap(longest)
+            .map_err(|message| ServiceError::Config { message })?;
+        let keyring = Keyring::open(&config.keys.folder, now)?;
+        let tallies = Arc::new(Tallies::default());
+        let intake = Intake::start(
+            Arc::clone(&store),
+            Arc::clone(&tallies),
+            Arc::clone(&clock),
+            keyring.secrets(),
+            config.limits.queue_bytes,
+        );
+        let intake = intake.map_err(|error| ServiceError::NotStarted {
+            what: "its threads",
+            error,
+        })?;
+        Ok(Arc::new(Self {
+            config,
+            tasks,
+            keyring: Mutex::new(keyring),
+            store,
+            tallies,
+            clock,
+            stopping: AtomicBool::new(false),
+            intake,
+        }))
+    }
+
+    /// Closes windows whose time is over, destroys batches that were kept long enough, and replaces keys. What
+    /// fails is logged, and tried again the next time.
+    pub fn tick(&self) {
+        let Some(now) = self.clock.now() else {
+            tracing::error!("the clock is before 1970");
+            return;
+        };
+        for (id, served) in &self.tasks {
+            if let Err(error) = self.look_after(id, served, now) {
+                tracing::error!(task = %id, %error, "windows are not looked after");
+            }
+        }
+        let keys = &self.config.keys;
+        let rotate = (keys.rotate_seconds > 0).then_some(keys.rotate_seconds);
+        let changed = self.keyring().tick(now, rotate, keys.overlap_seconds);
+        if let Err(error) = changed.and_then(|changes| self.keys_changed(&changes)) {
+            tracing::error!(%error, "keys are not looked after");
+        }
+    }
+
+    fn look_after(&self, id: &Bytes32, served: &Served, now: u64) -> Result<(), StoreError> {
+        let schedule = served.open.schedule;
+        let by_clock = schedule.first_open(now).unwrap_or(0);
+        self.close_before(id, served, by_clock)?;
+        for record in self.store.batches(id)? {
+            let windows = &self.config.windows;
+            let keep = match record.state {
+                State::Released => windows.keep_released_seconds,
+                State::Sealed => windows.keep_sealed_seconds,
+                _ => continue,
+            };
+            if schedule.outlived(record.name.window, keep, now) {
+                let record = self.store.shred(&record.name)?;
+                self.log(&record);
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes all windows before `first_open`, and the batches in them.
+    fn close_before(
+        &self,
+        id: &Bytes32,
+        served: &Served,
+        first_open: u64,
+    ) -> Result<Vec<Record>, StoreError> {
+        let standing = self.store.close_windows(id, first_open)?;
+        let before = served.open.first_open.fetch_max(standing, Ordering::AcqRel);
+        if before < standing {
+            tracing::info!(task = %id, first_open = standing, "windows closed");
+        }
+        let mut closed = Vec::new();
+        for record in self.store.batches(id)? {
+            if record.state == State::Open && record.name.window < standing {
+                let smallest = served.open.task.smallest_batch();
+                let record = self.store.close(&record.name, smallest)?;
+                self.log(&record);
+                closed.push(record);
+            }
+        }
+        Ok(closed)
+    }
+
+    fn log(&self, record: &Record) {
+        let (name, reports) = (&record.name, record.reports);
+        tracing::info!(
+            task = %name.task, window = name.window, context = %name.context, state = record.state.name(),
+            reports, "batch"
+        );
+    }
+
+    fn keys_changed(&self, changes: &[Change]) -> Result<(), ServiceError> {
+        for change in changes {
+            let event = match change {
+                Change::Made(number) => format!("key {number} made"),
+                Change::Deleted(number) => format!("key {number} deleted"),
+            };
+            self.store.note(&event)?;
+            tracing::info!(event, "keys");
+        }
+        self.intake.set_keys(self.keyring().secrets());
+        Ok(())
+    }
+
+    /// A new key at once.
+    pub fn rotate_keys(&self) -> Result<(), ServiceError> {
+        let now = self.clock.now().unwrap_or(0);
+        let changes = self.keyring().rotate(now)?;
+        self.keys_changed(&changes)
+    }
+
+    /// The key that devices seal to.
+    pub fn active_key(&self) -> Option<ShufflerKey> {
+        self.keyring().active()
+    }
+
+    /// Whether reports would be taken now.
+    pub fn ready(&self) -> Result<(), NotReady> {
+        if self.stopping.load(Ordering::Acquire) {
+            return Err(NotReady::Stopping);
+        }
+        self.store.ready().map_err(|_| NotReady::Store)?;
+        let now = self.clock.now().ok_or(NotReady::Clock)?;
+        let behind = |served: &Served| {
+            let first_open = served.open.first_open.load(Ordering::Acquire);
+            served.open.schedule.open(now, first_open).is_empty()
+        };
+        if self.tasks.values().any(behind) {
+            return Err(NotReady::Clock);
+        }
+        self.active_key().ok_or(NotReady::Key)?;
+        Secure::new().map_err(|_| NotReady::Randomness)?;
+        Ok(())
+    }
+
+    /// A thread that panics while it holds the keys leaves those of the folder.
+    fn keyring(&self) -> MutexGuard<'_, Keyring> {
+        self.keyring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The store of a configuration. Its master key is made where there is none.
+pub fn open_store(config: &StoreConfig) -> Result<Arc<dyn Store>, ServiceError> {
+    if !config.master_key.exists() {
+        vault::make(&config.master_key, 1)?;
+    }
+    let mut masters = vec![&config.master_key];
+    masters.extend(&config.older_master_keys);
+    let vault = Vault::read(&masters)?;
+    Ok(match &config.postgres {
+        None => Arc::new(Embedded::open(&config.folder, vault)?),
+        Some(connection) => Arc::new(Postgres::open(connection, vault)?),
+    })
+}
+
+/// A request to stop, from the terminal or from whatever runs services.
+pub async fn asked_to_stop() {
+    let mut terminate = match signal(SignalKind::terminate()) {
+        Ok(terminate) => terminate,
+        Err(error) => {
+            tracing::error!(%error, "SIGTERM is not heard");
+            return std::future::pending().await;
+        }
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+}
+
+/// A shuffler with its addresses bound, not yet answering.
+pub struct Listening {
+    service: Arc<Service>,
+    public: (TcpListener, SocketAddr),
+    operator: (TcpListener, SocketAddr),
+}
+
+impl Listening {
+    /// Binds the addresses of the configuration; a port of 0 is any free one.
+    pub fn bind(service: Arc<Service>) -> Result<Self, ServiceError> {
+        let bound = |address: SocketAddr| {
+            let listener = TcpListener::bind(address)?;
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            Ok((listener, address))
+        };
+        let bound = |address: SocketAddr| {
+            bound(address).map_err(|error| ServiceError::Address { address, error })
+        };
+        let public = bound(service.config.listen)?;
+        let operator = bound(service.config.operator_listen)?;
+        Ok(Self {
+            service,
+            public,
+            operator,
+        })
+    }
+
+    /// Where devices and the analyzer connect.
+    pub fn public(&self) -> SocketAddr {
+        self.public.1
+    }
+
+    /// Where the operator connects.
+    pub fn operator(&self) -> SocketAddr {
+        self.operator.1
+    }
+
+    /// Answers until `stop` is ready; then takes what is under way, and returns. Blocks the thread.
+    pub fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServiceError> {
+        let not_started = |error| ServiceError::NotStarted {
+            what: "its runtime",
+            error,
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(not_started)?;
+        let service = Arc::clone(&self.service);
+        let done = Arc::new(AtomicBool::new(false));
+        let (watched, looked_after) = (Arc::clone(&done), Arc::clone(&service));
+        let ticker = std::thread::Builder::new().name("tick".to_owned());
+        let ticker = ticker.spawn(move || {
+            while !watched.load(Ordering::Acquire) {
+                looked_after.tick();
+                std::thread::park_timeout(TICK);
+            }
+        });
+        let ticker = ticker.map_err(not_started)?;
+        let answered = runtime.block_on(self.answer(stop));
+        done.store(true, Ordering::Release);
+        ticker.thread().unpark();
+        // A thread that panicked has said so.
+        let _ = ticker.join();
+        answered
+    }
+
+    async fn answer(
+        self,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), ServiceError> {
+        let service = self.service;
+        let (public, operator) = (axum_server::Handle::new(), axum_server::Handle::new());
+        let handles = [public.clone(), operator.clone()];
+        let stopped = Arc::clone(&service);
+        tokio::spawn(async move {
+            stop.await;
+            stopped.stopping.store(true, Ordering::Release);
+            tracing::info!("the shuffler stops");
+            let patience = Duration::from_secs(stopped.config.limits.shutdown_seconds);
+            for handle in handles {
+                handle.graceful_shutdown(Some(patience));
+            }
+        });
+        let routes = http::public(Arc::clone(&service)).into_make_service();
+        let operator_routes = http::operator(Arc::clone(&service)).into_make_service();
+        let operator_server = axum_server::from_tcp(self.operator.0)
+            .map(|server| server.handle(operator).serve(operator_routes));
+        let failed = |address| move |error| ServiceError::Address { address, error };
+        let operator_server = operator_server.map_err(failed(self.operator.1))?;
+        let (address, listener) = (self.public.1, self.public.0);
+        match &service.config.tls {
+            None => {
+                let server = axum_server::from_tcp(listener).map_err(failed(address))?;
+                let server = server.handle(public).serve(routes);
+                tokio::try_join!(server, operator_server).map_err(failed(address))?;
+            }
+            Some(tls) => {
+                // Another provider may be installed already by the program that this is a part of.
+                let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+                let tls = axum_server::tls_rustls::RustlsConfig::from_pem_file(
+                    &tls.certificate,
+                    &tls.key,
+                );
+                let tls = tls
+                    .await
+                    .map_err(|error| ServiceError::NotStarted { what: "TLS", error })?;
+                let server =
+                    axum_server::from_tcp_rustls(listener, tls).map_err(failed(address))?;
+                let server = server.handle(public).serve(routes);
+                tokio::try_join!(server, operator_server).map_err(failed(address))?;
+            }
+        }
+        Ok(())
+    }
+}

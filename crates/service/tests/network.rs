@@ -1,0 +1,689 @@
+//! Devices, shuffler and analyzer over real sockets, with the embedded store and a clock that the tests turn.
+
+#![allow(clippy::unwrap_used)]
+
+use serde_json::Value;
+use shuffledp_accounting::{RandomizerSpec, RoundSpec};
+use shuffledp_protocol::Confidence;
+use shuffledp_protocol::envelope::{envelope_length, seal, seal_dummy};
+use shuffledp_protocol::lifecycle::State;
+use shuffledp_protocol::task::{Bytes32, Task, TaskSpec, Values};
+use shuffledp_randomizers::{Random, Secure};
+use shuffledp_service::answer::{Habits, answer};
+use shuffledp_service::client::{Connection, Listed};
+use shuffledp_service::folders::{analyze_bytes, write_task};
+use shuffledp_service::keys::{Party, analyzer_secret, make};
+use shuffledp_service::ledger::Decision;
+use shuffledp_service::schedule::Clock;
+use shuffledp_service::server::access::new_token;
+use shuffledp_service::server::config::{Config, TaskConfig};
+use shuffledp_service::server::{Listening, ROUTES, Service, open_store};
+use shuffledp_service::{AwsLc, ServiceError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+/// A clock that stands where it is set.
+#[derive(Clone)]
+struct Turned(Arc<AtomicU64>);
+
+impl Clock for Turned {
+    fn now(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// The smallest batch of the tests.
+const SMALLEST: u64 = 40;
+const NOTHING: Bytes32 = Bytes32([0; 32]);
+
+struct Running {
+    folder: TempDir,
+    config: Config,
+    task: Task,
+    clock: Turned,
+    service: Arc<Service>,
+    token: String,
+    url: String,
+    operator: String,
+    stop: Option<oneshot::Sender<()>>,
+    server: Option<JoinHandle<Result<(), ServiceError>>>,
+}
+
+fn spec(analyzer_key: Bytes32, window_seconds: Option<u64>) -> TaskSpec {
+    let mut randomizer = RandomizerSpec::new("krr").unwrap();
+    (randomizer.k, randomizer.epsilon0) = (Some(3), Some(1.0.into()));
+    let mut round = RoundSpec::new(randomizer);
+    (round.users, round.rounds) = (Some(SMALLEST), 100);
+    TaskSpec {
+        name: "commute".to_owned(),
+        round,
+        values: Values::Labels(["bike", "bus", "car"].map(str::to_owned).to_vec()),
+        epsilon: 1.0,
+        delta: 1e-3,
+        window_seconds,
+        analyzer_key,
+    }
+}
+
+impl Running {
+    fn start(window_seconds: Option<u64>, change: impl FnOnce(&mut Config)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, _, key) = make(Party::Analyzer, 0, folder.path()).unwrap();
+        let task = Task::new(spec(key, window_seconds)).unwrap();
+        let file = folder.path().join("task.json");
+        write_task(&task, &file).unwrap();
+        let (token, hash) = new_token().unwrap();
+        let mut config = Config::new(TaskConfig {
+            file,
+            analyzer_token_sha256: Some(hash),
+        });
+        let any_port = "127.0.0.1:0".parse().unwrap();
+        (config.listen, config.operator_listen) = (any_port, any_port);
+        config.keys.folder = folder.path().join("keys");
+        config.store.folder = folder.path().join("store");
+        config.store.master_key = folder.path().join("master.key");
+        change(&mut config);
+        let clock = Turned(Arc::new(AtomicU64::new(1_000_000)));
+        Self::serve(folder, config, task, clock, token.to_string())
+    }
+
+    fn serve(folder: TempDir, config: Config, task: Task, clock: Turned, token: String) -> Self {
+        let store = open_store(&config.store).unwrap();
+        let service = Service::new(config.clone(), store, Arc::new(clock.clone())).unwrap();
+        let listening = Listening::bind(Arc::clone(&service)).unwrap();
+        let [url, operator] =
+            [listening.public(), listening.operator()].map(|address| format!("http://{address}"));
+        let (stop, stopped) = oneshot::channel();
+        let server = std::thread::spawn(move || {
+            listening.run(async {
+                let _ = stopped.await;
+            })
+        });
+        Self {
+            folder,
+            config,
+            task,
+            clock,
+            service,
+            token,
+            url,
+            operator,
+            stop: Some(stop),
+            server: Some(server),
+        }
+    }
+
+    /// Stops it, and starts it again on the same folder.
+    fn restarted(mut self) -> Self {
+        self.stop.take();
+        self.server.take().unwrap().join().unwrap().unwrap();
+        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
+        let (config, task) = (self.config.clone(), self.task.clone());
+        let (clock, token) = (self.clock.clone(), self.token.clone());
+        drop(self);
+        Self::serve(folder, config, task, clock, token)
+    }
+
+    fn connection(&self) -> Connection {
+        Connection::new(&self.url, None).unwrap()
+    }
+
+    fn at(&self, now: u64) {
+        self.clock.0.store(now, Ordering::SeqCst);
+        self.service.tick();
+    }
+
+    fn envelope(&self, window: u64, label: &str) -> Vec<u8> {
+        self.envelope_in(window, label, NOTHING)
+    }
+
+    fn envelope_in(&self, window: u64, label: &str, context: Bytes32) -> Vec<u8> {
+        let mut random = Secure::new().unwrap();
+        let value = self.task.value(label).unwrap();
+        let report = self.task.randomize(&value, &mut random).unwrap();
+        let key = self.service.active_key().unwrap();
+        seal(
+            &AwsLc,
+            &self.task,
+            &key,
+            window,
+            context,
+            &report,
+            &mut random,
+        )
+        .unwrap()
+    }
+
+    fn dummy(&self, window: u64) -> Vec<u8> {
+        let key = self.service.active_key().unwrap();
+        seal_dummy(
+            &AwsLc,
+            &self.task,
+            &key,
+            window,
+            &mut Secure::new().unwrap(),
+        )
+        .unwrap()
+    }
+
+    fn send_crowd(&self, window: u64, devices: u64) {
+        let all: Vec<u8> = (0..devices)
+            .flat_map(|_| self.envelope(window, "bus"))
+            .collect();
+        self.connection().send(&self.task, &all).unwrap();
+    }
+
+    fn close(&self, window: u64) {
+        let operator = Connection::new(&self.operator, None).unwrap();
+        operator.close(&self.task, window, None).unwrap();
+    }
+
+    fn batches(&self) -> Vec<Listed> {
+        self.connection().batches(&self.task, &self.token).unwrap()
+    }
+
+    /// A request by hand: status, headers without the date, body.
+    fn post(&self, path: &str, body: &[u8]) -> (u16, BTreeMap<String, String>, String) {
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .build()
+            .into();
+        let mut response = agent
+            .post(format!("{}{path}", self.url))
+            .send(body)
+            .unwrap();
+        let headers = response
+            .headers()
+            .iter()
+            .filter(|(name, _)| *name != "date");
+        let headers = headers.map(|(name, value)| {
+            (
+                name.to_string(),
+                String::from_utf8_lossy(value.as_bytes()).into_owned(),
+            )
+        });
+        let headers = headers.collect();
+        (
+            response.status().as_u16(),
+            headers,
+            response.body_mut().read_to_string().unwrap(),
+        )
+    }
+
+    fn post_reports(&self, body: &[u8]) -> (u16, BTreeMap<String, String>, String) {
+        self.post(&format!("/v1/tasks/{}/reports", self.task.id()), body)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(server) = self.server.take() {
+            let _ = server.join();
+        }
+    }
+}
+
+fn get(url: &str, token: Option<&str>, accept: &str) -> (u16, String) {
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
+    let mut request = agent.get(url).header("Accept", accept);
+    if let Some(token) = token {
+        request = request.header("Authorization", format!("Bearer {token}"));
+    }
+    let mut response = request.call().unwrap();
+    let status = response.status().as_u16();
+    (status, response.body_mut().read_to_string().unwrap())
+}
+
+#[test]
+fn a_collection_over_sockets() {
+    let running = Running::start(None, |_| {});
+    running.send_crowd(0, SMALLEST);
+    // Nothing can be fetched while the window is open.
+    assert_eq!(running.batches(), []);
+    running.close(0);
+    let batches = running.batches();
+    assert_eq!(batches.len(), 1);
+    assert_eq!(
+        (batches[0].reports, batches[0].state),
+        (SMALLEST, State::Sealed)
+    );
+    let (connection, task) = (running.connection(), &running.task);
+    let fetched = connection.fetch(task, &running.token, &batches[0]).unwrap();
+    let key = analyzer_secret(&running.folder.path().join("analyzer.key"), task).unwrap();
+    let confidence = Confidence::new(0.95).unwrap();
+    let analyzed = analyze_bytes(task, &key, &fetched, confidence, Path::new("batch")).unwrap();
+    assert_eq!((analyzed.reports, analyzed.unreadable), (SMALLEST, 0));
+    assert_eq!(analyzed.findings.malformed, 0);
+    // What comes late stays out, and the batch is the same whenever it is fetched.
+    let late = running.post_reports(&running.envelope(0, "bus"));
+    assert_eq!(late.0, 410);
+    connection
+        .acknowledge(task, &running.token, &batches[0])
+        .unwrap();
+    connection
+        .acknowledge(task, &running.token, &batches[0])
+        .unwrap();
+    let again = running.batches();
+    assert_eq!(again[0].state, State::Released);
+    assert_eq!(
+        connection.fetch(task, &running.token, &again[0]).unwrap(),
+        fetched
+    );
+    let running = running.restarted();
+    let again = running
+        .connection()
+        .fetch(task_of(&running), &running.token, &batches[0]);
+    assert_eq!(again.unwrap(), fetched);
+    // The next window goes on; the first one does not open again.
+    assert_eq!(running.post_reports(&running.envelope(0, "bus")).0, 410);
+    assert_eq!(running.post_reports(&running.envelope(1, "bus")).0, 202);
+}
+
+fn task_of(running: &Running) -> &Task {
+    &running.task
+}
+
+#[test]
+fn what_is_too_small_is_destroyed_and_each_context_counts_for_itself() {
+    let running = Running::start(None, |_| {});
+    let model = Bytes32([9; 32]);
+    let few = (1..SMALLEST).flat_map(|_| running.envelope_in(0, "bus", model));
+    let few: Vec<u8> = few.collect();
+    running.connection().send(&running.task, &few).unwrap();
+    running.send_crowd(0, SMALLEST);
+    running.close(0);
+    let batches = running.batches();
+    assert_eq!(batches.len(), 1);
+    assert_eq!(batches[0].context, NOTHING);
+    // The other one is not to be had, not even by its name.
+    let url = format!(
+        "{}/v1/tasks/{}/batches/0/{model}",
+        running.url,
+        running.task.id()
+    );
+    let (status, text) = get(&url, Some(&running.token), "*/*");
+    assert_eq!((status, text.contains("expired")), (409, true), "{text}");
+}
+
+#[test]
+fn the_answer_to_a_dummy_is_that_to_a_report() {
+    let running = Running::start(None, |_| {});
+    let report = running.envelope(0, "bus");
+    let first = running.post_reports(&report);
+    assert_eq!((first.0, first.2.as_str()), (202, ""));
+    assert_eq!(running.post_reports(&report), first);
+    assert_eq!(running.post_reports(&running.dummy(0)), first);
+    assert_eq!(running.dummy(0).len(), report.len());
+    running.send_crowd(0, SMALLEST - 1);
+    running.close(0);
+    // The repeated report and the dummy are not in the batch.
+    assert_eq!(running.batches()[0].reports, SMALLEST);
+}
+
+#[test]
+fn whatever_does_not_open_gets_the_same_answer() {
+    let running = Running::start(None, |_| {});
+    let good = running.envelope(0, "bus");
+    let damaged = |place: usize| {
+        let mut envelope = good.clone();
+        envelope[place] ^= 1;
+        envelope
+    };
+    // Version, key, task, encapsulated key, text, tag.
+    let places = [0, 1, 2, 42, 80, good.len() - 1];
+    let answers: BTreeSet<_> = places
+        .iter()
+        .map(|&place| running.post_reports(&damaged(place)))
+        .collect();
+    assert_eq!(answers.len(), 1);
+    assert_eq!(answers.first().unwrap().0, 400);
+    // A window that is not open is no secret.
+    assert_eq!(running.post_reports(&damaged(40)).0, 400);
+    let mut random = Secure::new().unwrap();
+    for length in [0, 1, good.len() - 1, good.len() + 1, 2 * good.len() - 1] {
+        let mut body = vec![0; length];
+        random.fill(&mut body);
+        assert_eq!(running.post_reports(&body).0, 400, "{length}");
+    }
+    // Among others a malformed envelope does no harm, and the relay learns nothing of it.
+    assert_eq!(
+        running
+            .post_reports(&[good.clone(), damaged(80)].concat())
+            .0,
+        202
+    );
+}
+
+#[test]
+fn nobody_may_do_what_is_anothers() {
+    let (operators, hash) = new_token().unwrap();
+    let running = Running::start(None, |config| config.operator_token_sha256 = Some(hash));
+    let id = running.task.id();
+    let analyzer = Some(running.token.as_str());
+    let operator = Some(operators.as_str());
+    for (_, path, who) in ROUTES.iter().filter(|(method, ..)| *method == "get") {
+        let path = path
+            .replace("{task}", &id.to_string())
+            .replace("{window}", "0")
+            .replace("{context}", &NOTHING.to_string());
+        for token in [None, Some("made-up"), analyzer, operator] {
+            let public = get(&format!("{}{path}", running.url), token, "*/*").0;
+            let private = get(&format!("{}{path}", running.operator), token, "*/*").0;
+            let health = path == "/healthz" || path == "/readyz";
+            match *who {
+                "anybody" => {
+                    assert_eq!(public, 200, "{path}");
+                    assert_eq!(private, if health { 200 } else { 404 }, "{path}");
+                }
+                "analyzer" => {
+                    let allowed = token == analyzer;
+                    assert_eq!(public == 401, !allowed, "{path} {token:?}: {public}");
+                    assert_eq!(private, 404, "{path}");
+                }
+                _ => {
+                    assert_eq!(public, 404, "{path}");
+                    let wanted = if token == operator { 200 } else { 401 };
+                    assert_eq!(private, wanted, "{path} {token:?}");
+                }
+            }
+        }
+    }
+    // Closing a window is the operator's.
+    let closing = format!("/v1/tasks/{id}/windows/0/closing");
+    assert_eq!(running.post(&closing, b"").0, 404);
+    let connection = Connection::new(&running.operator, None).unwrap();
+    assert!(connection.close(&running.task, 0, None).is_err());
+    assert!(connection.close(&running.task, 0, analyzer).is_err());
+    assert!(connection.close(&running.task, 1, operator).is_err());
+    connection.close(&running.task, 0, operator).unwrap();
+    // A task that is not there looks like one that is not theirs.
+    let other = format!("{}/v1/tasks/{NOTHING}/batches", running.url);
+    let mine = format!("{}/v1/tasks/{id}/batches", running.url);
+    assert_eq!(
+        get(&other, analyzer, "*/*"),
+        get(&mine, Some("made-up"), "*/*")
+    );
+}
+
+#[test]
+fn windows_follow_the_clock_and_never_open_again() {
+    let running = Running::start(Some(100), |config| config.windows.grace_seconds = 10);
+    let windows = |running: &Running| {
+        let now = running.connection().now(&running.task).unwrap();
+        (*now.windows.start(), *now.windows.end())
+    };
+    assert_eq!(windows(&running), (9_999, 10_000));
+    running.at(1_000_050);
+    assert_eq!(windows(&running), (10_000, 10_000));
+    running.send_crowd(10_000, SMALLEST);
+    assert_eq!(
+        running.post_reports(&running.envelope(10_001, "bus")).0,
+        410
+    );
+    running.at(1_000_109);
+    assert_eq!(windows(&running), (10_000, 10_001));
+    running.at(1_000_110);
+    assert_eq!(running.batches()[0].reports, SMALLEST);
+    assert_eq!(
+        running.post_reports(&running.envelope(10_000, "bus")).0,
+        410
+    );
+    // The clock is set back: no window is open, and the shuffler says that it is not ready.
+    running.at(1_000_020);
+    assert_eq!(
+        running.post_reports(&running.envelope(10_000, "bus")).0,
+        410
+    );
+    assert!(running.connection().now(&running.task).is_err());
+    let ready = |running: &Running| get(&format!("{}/readyz", running.url), None, "*/*");
+    let (status, text) = ready(&running);
+    assert_eq!((status, text.contains("clock")), (503, true));
+    let running = running.restarted();
+    assert_eq!(ready(&running).0, 503);
+    assert_eq!(
+        running.post_reports(&running.envelope(10_000, "bus")).0,
+        410
+    );
+    running.at(1_000_150);
+    assert_eq!(ready(&running).0, 200);
+    assert_eq!(
+        running.post_reports(&running.envelope(10_001, "bus")).0,
+        202
+    );
+    // What nobody fetches is destroyed in time.
+    running.at(1_000_100 + running.config.windows.keep_sealed_seconds - 1);
+    assert_eq!(running.batches().len(), 1);
+    running.at(1_000_100 + running.config.windows.keep_sealed_seconds);
+    assert_eq!(running.batches(), []);
+}
+
+#[test]
+fn an_open_window_shows_no_count() {
+    let running = Running::start(None, |_| {});
+    let metrics = || get(&format!("{}/metrics", running.operator), None, "*/*").1;
+    let before = metrics();
+    assert!(before.contains("shuffledp_ready 1"), "{before}");
+    running.send_crowd(0, SMALLEST + 3);
+    let report = running.envelope(0, "car");
+    running.post_reports(&report);
+    running.post_reports(&report);
+    running.post_reports(&running.dummy(0));
+    assert_eq!(metrics(), before);
+    running.close(0);
+    let after = metrics();
+    for (outcome, count) in [
+        ("taken", SMALLEST + 4),
+        ("repeated", 1),
+        ("dummy", 1),
+        ("malformed", 0),
+    ] {
+        let line = format!("outcome=\"{outcome}\"}} {count}\n");
+        assert!(after.contains(&line), "{line} {after}");
+    }
+    assert!(after.contains("state=\"sealed\"} 1"));
+}
+
+#[test]
+fn a_full_queue_says_so_at_once() {
+    let running = Running::start(None, |config| config.limits.queue_bytes = 1000);
+    let length = envelope_length(&running.task);
+    let many = vec![0; length * (1000 / length + 1)];
+    let mut waits = BTreeSet::new();
+    for _ in 0..50 {
+        let (status, headers, _) = running.post_reports(&many);
+        assert_eq!(status, 503);
+        waits.insert(headers["retry-after"].parse::<u32>().unwrap());
+    }
+    // Everybody is told another time, or they would all come back at once.
+    assert!(
+        waits.len() > 10 && waits.iter().all(|wait| (1..=30).contains(wait)),
+        "{waits:?}"
+    );
+    // One that fits is taken.
+    assert_eq!(running.post_reports(&running.envelope(0, "bus")).0, 202);
+    let too_many = vec![0; length * 1001];
+    assert_eq!(running.post_reports(&too_many).0, 413);
+}
+
+#[test]
+fn an_old_key_opens_for_a_while_and_then_nothing_opens_what_it_did() {
+    let running = Running::start(None, |config| config.keys.overlap_seconds = 100);
+    let old = running.service.active_key().unwrap();
+    let envelopes = [running.envelope(0, "bus"), running.envelope(0, "bus")];
+    running.service.rotate_keys().unwrap();
+    let new = running.service.active_key().unwrap();
+    assert_ne!((old.number, old.key), (new.number, new.key));
+    assert_eq!(running.connection().now(&running.task).unwrap().key, new);
+    assert_eq!(running.post_reports(&envelopes[0]).0, 202);
+    running.at(1_000_101);
+    assert_eq!(running.post_reports(&envelopes[1]).0, 400);
+    let name = format!("keys/shuffler-{}.key", old.number);
+    assert!(!running.folder.path().join(name).exists());
+    assert_eq!(running.post_reports(&running.envelope(0, "bus")).0, 202);
+    let journal = get(&format!("{}/v1/journal", running.operator), None, "*/*").1;
+    assert!(
+        journal.contains(&format!("key {} deleted", old.number)),
+        "{journal}"
+    );
+    let running = running.restarted();
+    assert_eq!(running.service.active_key().unwrap(), new);
+}
+
+#[test]
+fn the_promise_is_shown_to_people_and_to_programs() {
+    let running = Running::start(None, |_| {});
+    let url = format!("{}/guarantee", running.url);
+    let (_, text) = get(&url, None, "application/json");
+    let statement: Value = serde_json::from_str(&text).unwrap();
+    let task = &statement["tasks"][0];
+    assert_eq!(task["task"], running.task.id().to_string());
+    assert_eq!(task["guarantee"]["smallest_batch"], SMALLEST);
+    assert_eq!(task["guarantee"]["relation"], "replace");
+    let upper = running.task.answer().upper().value();
+    assert_eq!(task["guarantee"]["certified"]["upper"]["value"], upper);
+    let (_, page) = get(&url, None, "text/html,*/*");
+    for sentence in running.task.guarantee().unwrap().sentences() {
+        assert!(page.contains(&sentence), "{sentence}");
+    }
+    assert!(!page.contains("<script"));
+}
+
+#[test]
+fn a_device_answers_once_whatever_breaks_in_between() {
+    let running = Running::start(None, |_| {});
+    let ledger = running.folder.path().join("ledger.json");
+    let value = running.task.value("car").unwrap();
+    let connection = running.connection();
+    let done = answer(
+        &connection,
+        &running.task,
+        &ledger,
+        &value,
+        &Habits::default(),
+    )
+    .unwrap();
+    assert_eq!(done.decided, Some((0, Decision::Answered)));
+    let again = answer(
+        &connection,
+        &running.task,
+        &ledger,
+        &value,
+        &Habits::default(),
+    );
+    assert!(
+        matches!(again, Err(ServiceError::Decided { window: 0, .. })),
+        "{again:?}"
+    );
+    // The network broke after the ledger: the envelope is still there, and goes out the next time.
+    let other = running.folder.path().join("other.json");
+    let outbox = running.folder.path().join("other.json.outbox");
+    let mut held = shuffledp_service::ledger::Ledger::open(&other).unwrap();
+    let key = running.service.active_key().unwrap();
+    let mut device = shuffledp_service::folders::Device::new(running.task.clone(), key).unwrap();
+    let left = outbox.join(format!("{}-0", running.task.id()));
+    device.report(&mut held, 0, &value, &left).unwrap();
+    drop(held);
+    let done = answer(
+        &connection,
+        &running.task,
+        &other,
+        &value,
+        &Habits::default(),
+    )
+    .unwrap();
+    assert_eq!((done.sent_again, done.decided), (1, None));
+    assert!(!left.exists());
+    // A device that knows the key refuses another one.
+    let pinned = Some(shuffledp_protocol::envelope::ShufflerKey {
+        number: 1,
+        key: NOTHING,
+    });
+    let habits = Habits {
+        pinned,
+        ..Habits::default()
+    };
+    let refused = answer(&connection, &running.task, &ledger, &value, &habits);
+    assert!(
+        matches!(refused, Err(ServiceError::OtherShuffler { .. })),
+        "{refused:?}"
+    );
+    let habits = Habits {
+        window: Some(7),
+        ..Habits::default()
+    };
+    let refused = answer(&connection, &running.task, &ledger, &value, &habits);
+    assert!(
+        matches!(refused, Err(ServiceError::NotOpen { window: 7, .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn the_description_has_every_address() {
+    let text = include_str!("../../../docs/openapi.json");
+    let described: Value = serde_json::from_str(text).unwrap();
+    let mut found = BTreeSet::new();
+    for (path, methods) in described["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            if method == "parameters" {
+                continue;
+            }
+            let security = operation["security"][0].as_object();
+            let who = security.map_or("anybody", |who| who.keys().next().unwrap());
+            found.insert((method.clone(), path.clone(), who.to_owned()));
+        }
+    }
+    let routes = ROUTES.iter();
+    let routes = routes.map(|(a, b, c)| (a.to_string(), b.to_string(), c.to_string()));
+    assert_eq!(found, routes.collect());
+}
+
+#[test]
+fn reports_under_way_are_taken_when_it_stops() {
+    let mut running = Running::start(None, |_| {});
+    let senders: Vec<_> = (0..8)
+        .map(|_| {
+            let (connection, task) = (running.connection(), running.task.clone());
+            let envelopes: Vec<Vec<u8>> = (0..200).map(|_| running.envelope(0, "bus")).collect();
+            std::thread::spawn(move || {
+                let sent = envelopes
+                    .iter()
+                    .map(|envelope| connection.send(&task, envelope));
+                sent.take_while(Result::is_ok).count() as u64
+            })
+        })
+        .collect();
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    running.stop.take();
+    running.server.take().unwrap().join().unwrap().unwrap();
+    let accepted: u64 = senders
+        .into_iter()
+        .map(|sender| sender.join().unwrap())
+        .sum();
+    assert!(accepted > 0);
+    let running = running_again(running);
+    running.close(0);
+    let reports = running.batches().first().map_or(0, |batch| batch.reports);
+    // What was accepted is there. A report whose answer was lost may be there too.
+    assert!(
+        accepted <= reports || accepted < SMALLEST,
+        "{accepted} {reports}"
+    );
+}
+
+fn running_again(mut running: Running) -> Running {
+    let folder = std::mem::replace(&mut running.folder, tempfile::tempdir().unwrap());
+    let (config, task) = (running.config.clone(), running.task.clone());
+    let (clock, token) = (running.clock.clone(), running.token.clone());
+    drop(running);
+    Running::serve(folder, config, task, clock, token)
+}
