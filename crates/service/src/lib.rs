@@ -15,6 +15,7 @@ pub mod folders;
 pub mod keys;
 pub mod ledger;
 mod secure_file;
+pub mod store;
 mod suite;
 
 pub use error::ServiceError;

@@ -1,24 +1,40 @@
 //! Where a shuffler keeps reports until their batch is released: one trait, the edges of
 //! [`shuffledp_protocol::lifecycle`], each in one durable transaction together with its entry in the journal.
 //!
-//! What a store promises, and [`conformance`] tests:
+//! What a store promises, and one suite of tests asks of all of them:
 //!
-//! * A report that was taken is on disk when [`Store::take`] returns. One that comes again, by any of its tags,
-//!   is not taken.
+//! * A report that was taken is on disk when [`Store::take`] returns. One that comes again, by any of its
+//!   tags, is not taken.
 //! * A window is open until [`Store::close_windows`] says otherwise, and then closed for good, whatever the
 //!   clock says later. No report is taken for a closed window.
-//! * The order of a batch is drawn when it is sealed, from 128 random bits a report. Nothing at rest tells the
-//!   order of arrival: reports lie under random keys, without time or number.
+//! * The order of a batch is drawn when it is sealed, from 128 random bits a report. No field at rest tells
+//!   the order of arrival: reports lie under random keys, without time or number, those of one call in no
+//!   order. The files of an engine may show which call came after which until they are compacted; what was
+//!   written is encrypted, and tags are blinded.
 //! * A sealed batch has the same bytes each time it is read.
-//! * Reports are encrypted with a key of their batch, which is destroyed when the batch expires or is shredded:
-//!   what an engine or a backup keeps of them after that is unreadable.
+//! * Reports are encrypted with a key of their batch, which is removed when the batch expires or is shredded.
+//!   A copy of the wrapped key that an engine or a backup still holds is unreadable once the master key that
+//!   wrapped it is destroyed ([`vault`]).
+//! * A call that failed may be made again. Where the answer to a commit was lost, the transaction may hold:
+//!   then the second call finds its work done (and a second shredding is refused).
+
+pub mod embedded;
+#[cfg(feature = "faults")]
+pub mod fault;
+#[cfg(not(feature = "faults"))]
+mod fault;
+pub mod journal;
+pub mod postgres;
+mod seal;
+pub mod vault;
 
 use crate::store::journal::Entry;
+use serde::{Deserialize, Serialize};
 use shuffledp_protocol::lifecycle::{NoEdge, State};
 use shuffledp_protocol::task::Bytes32;
 
 /// Which batch: a task, a window, and what the devices had been sent for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BatchName {
     /// The task.
     pub task: Bytes32,
@@ -34,9 +50,10 @@ pub struct Arrival {
     /// The batch that it is for.
     pub batch: BatchName,
     /// What it must not share with another report of its task and window: a hash of the outer encapsulated
-    /// key, one of the inner, one of the token that was spent.
+    /// key, one of the inner, one of the token that was spent. One tag or more; a report that is not taken
+    /// leaves none.
     pub tags: Vec<Bytes32>,
-    /// The row of the batch: encapsulated key and sealed report.
+    /// The row of the batch: encapsulated key and sealed report. All rows of a batch have one length.
     pub row: Vec<u8>,
 }
 
@@ -71,6 +88,25 @@ pub enum StoreError {
     /// A batch that the store does not have.
     #[error("there is no batch of window {} and context {} of the task {}", _0.window, _0.context, _0.task)]
     Unknown(BatchName),
+    /// A report without a tag: it could come any number of times.
+    #[error("a report without a tag: a report has one or more")]
+    NoTag,
+    /// A row that would be recognized by its length.
+    #[error("a row of {got} bytes: those of its batch have {length}")]
+    RowLength {
+        /// Its length.
+        got: usize,
+        /// That of the others.
+        length: usize,
+    },
+    /// A batch that still takes reports.
+    #[error("the window {} is open: the first open window of its task is {first_open}", batch.window)]
+    WindowOpen {
+        /// Which batch.
+        batch: BatchName,
+        /// The first window that is open.
+        first_open: u64,
+    },
     /// An edge that there is not.
     #[error(transparent)]
     NoEdge(#[from] NoEdge),
@@ -82,9 +118,12 @@ pub enum StoreError {
         /// What was acknowledged.
         acknowledged: Bytes32,
     },
-    /// The engine failed: nothing of the transaction holds.
+    /// The engine failed. The call may be made again.
     #[error("the store failed: {0}")]
     Engine(String),
+    /// Master keys with which no store can be opened.
+    #[error("the master keys of the store cannot be used: {0}")]
+    Masters(String),
     /// What is stored is not what was written, or the key of the store is another one.
     #[error("the store is damaged or has another key: {0}")]
     Damaged(String),
@@ -93,15 +132,17 @@ pub enum StoreError {
 /// A store of batches. Calls come from several threads at once, and of a shared database from several
 /// programs.
 pub trait Store: Send + Sync {
-    /// Takes reports, in one transaction for all of them: one answer for each, in their order.
+    /// Takes reports, in one transaction for all of them: one answer for each, in their order. Of two with
+    /// the same tag the first is taken.
     fn take(&self, reports: &[Arrival]) -> Result<Vec<Taken>, StoreError>;
 
     /// Closes all windows of a task before `first_open`, for good. Earlier calls with a larger number stand.
     /// Gives the first window that is open now.
     fn close_windows(&self, task: &Bytes32, first_open: u64) -> Result<u64, StoreError>;
 
-    /// Closes an open batch whose window is closed: seals it if it holds `smallest` reports or more, and lets
-    /// it expire otherwise. A batch that was closed before stays as it is.
+    /// Closes an open batch whose window is closed; of one that is open it is an error. Seals it if it holds
+    /// `smallest` reports or more, and lets it expire otherwise. A batch that was closed before stays as it
+    /// is.
     fn close(&self, batch: &BatchName, smallest: u64) -> Result<Record, StoreError>;
 
     /// The batches of a task.
