@@ -35,9 +35,9 @@ const DOMAIN: &[u8] = b"shuffledp/1 batch";
 pub struct Gathering<'t> {
     task: &'t Task,
     groups: BTreeMap<(u64, Bytes32), Vec<Inner>>,
-    /// The encapsulated keys of every report, of the outer and of the inner layer: the same twice is one report
-    /// sent twice. They are kept apart: everybody on the way sees those of the outer layer, and who repeats one
-    /// as an inner key must not keep the report out that it is of.
+    /// The encapsulated keys of every report, of the outer and of the inner layer: the same twice is one
+    /// report sent twice. They are kept apart: everybody on the way sees those of the outer layer, and who
+    /// repeats one as an inner key must not keep the report out that it is of.
     outer: HashSet<[u8; ENC]>,
     inner: HashSet<[u8; ENC]>,
     repeated: u64,
@@ -176,9 +176,9 @@ impl<'t> Gathering<'t> {
     }
 }
 
-/// The bytes of a batch of these rows, in an order that is drawn here: for a shuffler that keeps opened reports
-/// as rows of bytes ([`Inner::row`]) until their window closes. Whether there are enough of them is for the
-/// caller to see to ([`crate::lifecycle`]).
+/// The bytes of a batch of these rows, in an order that is drawn here: for a shuffler that keeps opened
+/// reports as rows of bytes ([`Inner::row`]) until their window closes. Whether there are enough of them is
+/// for the caller to see to ([`crate::lifecycle`]).
 ///
 /// ```
 /// use shuffledp_protocol::{batch, task::Bytes32};

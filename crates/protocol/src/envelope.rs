@@ -61,18 +61,6 @@ pub struct ShufflerKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inner(pub(crate) Sealed);
 
-impl Inner {
-    /// Its bytes as a batch has them: encapsulated key, sealed report.
-    pub fn row(&self) -> Vec<u8> {
-        [&self.0.enc[..], &self.0.text].concat()
-    }
-
-    /// The encapsulated key: a report that is sent twice has the same.
-    pub fn enc(&self) -> &[u8; ENC] {
-        &self.0.enc
-    }
-}
-
 /// What is in an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -279,6 +267,16 @@ pub fn open(
 }
 
 impl Inner {
+    /// The row of a batch: encapsulated key and sealed report ([`crate::batch::seal`]).
+    pub fn row(&self) -> Vec<u8> {
+        [&self.0.enc[..], &self.0.text].concat()
+    }
+
+    /// Its encapsulated key: a report that is sent twice, in envelopes of their own, has the same.
+    pub fn enc(&self) -> &[u8; ENC] {
+        &self.0.enc
+    }
+
     /// Opens the inner layer: the report.
     pub(crate) fn open(
         &self,

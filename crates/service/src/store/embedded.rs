@@ -12,9 +12,9 @@
 //! ```
 //!
 //! The rows of a batch are read and put into order outside of the writer's lock, so that other windows go on
-//! taking reports meanwhile. Nothing is lost by that: its window is closed, so no transaction that began after
-//! the mark was set adds a row, and transactions follow each other. The edge itself, with state, bytes, digest
-//! and entry, is one transaction, which looks once more whether the batch is open.
+//! taking reports meanwhile. Nothing is lost by that: its window is closed, so no transaction that began
+//! after the mark was set adds a row, and transactions follow each other. The edge itself, with state, bytes,
+//! digest and entry, is one transaction, which looks once more whether the batch is open.
 //!
 //! Tags of closed windows and rows of closed batches mean nothing any more. They are swept in transactions of
 //! their own, and again when the store is opened.
@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 use shuffledp_protocol::lifecycle::{self, State};
 use shuffledp_protocol::task::Bytes32;
 use shuffledp_randomizers::Secure;
+use std::collections::btree_map::Entry as MapEntry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -297,11 +298,10 @@ impl Embedded {
             return Ok(Taken::Closed);
         }
         let window = (name.task, name.window);
-        if !intake.blinds.contains_key(&window) {
-            let blind = self.blind(tx, name, random)?;
-            intake.blinds.insert(window, blind);
-        }
-        let blind = &intake.blinds[&window];
+        let blind = match intake.blinds.entry(window) {
+            MapEntry::Occupied(known) => known.into_mut(),
+            MapEntry::Vacant(unknown) => unknown.insert(self.blind(tx, name, random)?),
+        };
         let prefix = window_key(&name.task, name.window);
         let tags = report
             .tags

@@ -1,14 +1,14 @@
-//! The journal of a store: what happened to batches, as a chain of hashes. There is no entry for a report, and
-//! none has a time: an entry tells of whole windows.
+//! The journal of a store: what happened to batches, as a chain of hashes. There is no entry for a report,
+//! and none has a time: an entry tells of whole windows.
 //!
 //! ```text
 //! hash of an entry = SHA-256("shuffledp/1 journal" || u64 number || hash of the entry before || event)
 //! ```
 //!
 //! The event is JSON, hashed as it is written; the entry before the first has the hash zero. An entry is
-//! written in the transaction of what it tells. The chain shows a change, a gap or a swap of entries, and that
-//! no batch took an edge that there is not. That entries were cut from its end shows only to somebody who has
-//! kept a later hash.
+//! written in the transaction of what it tells. The chain shows a change, a gap or a swap of entries, and
+//! that no batch took an edge that there is not. That entries were cut from its end shows only to somebody
+//! who has kept a later hash.
 
 use crate::store::BatchName;
 use serde::{Deserialize, Serialize};

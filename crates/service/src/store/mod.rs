@@ -3,20 +3,20 @@
 //!
 //! What a store promises, and one suite of tests asks of all of them:
 //!
-//! * A report that was taken is on disk when [`Store::take`] returns. One that comes again, by any of its tags,
-//!   is not taken.
+//! * A report that was taken is on disk when [`Store::take`] returns. One that comes again, by any of its
+//!   tags, is not taken.
 //! * A window is open until [`Store::close_windows`] says otherwise, and then closed for good, whatever the
 //!   clock says later. No report is taken for a closed window.
-//! * The order of a batch is drawn when it is sealed, from 128 random bits a report. No field at rest tells the
-//!   order of arrival: reports lie under random keys, without time or number, those of one call in no order.
-//!   The files of an engine may show which call came after which until they are compacted; what was written
-//!   is encrypted, and tags are blinded.
+//! * The order of a batch is drawn when it is sealed, from 128 random bits a report. No field at rest tells
+//!   the order of arrival: reports lie under random keys, without time or number, those of one call in no
+//!   order. The files of an engine may show which call came after which until they are compacted; what was
+//!   written is encrypted, and tags are blinded.
 //! * A sealed batch has the same bytes each time it is read.
 //! * Reports are encrypted with a key of their batch, which is removed when the batch expires or is shredded.
 //!   A copy of the wrapped key that an engine or a backup still holds is unreadable once the master key that
 //!   wrapped it is destroyed ([`vault`]).
 //! * A call that failed may be made again. Where the answer to a commit was lost, the transaction may hold:
-//!   then the second call finds its work done.
+//!   then the second call finds its work done (and a second shredding is refused).
 
 pub mod embedded;
 #[cfg(feature = "faults")]
@@ -132,16 +132,17 @@ pub enum StoreError {
 /// A store of batches. Calls come from several threads at once, and of a shared database from several
 /// programs.
 pub trait Store: Send + Sync {
-    /// Takes reports, in one transaction for all of them: one answer for each, in their order. Of two with the
-    /// same tag the first is taken.
+    /// Takes reports, in one transaction for all of them: one answer for each, in their order. Of two with
+    /// the same tag the first is taken.
     fn take(&self, reports: &[Arrival]) -> Result<Vec<Taken>, StoreError>;
 
     /// Closes all windows of a task before `first_open`, for good. Earlier calls with a larger number stand.
     /// Gives the first window that is open now.
     fn close_windows(&self, task: &Bytes32, first_open: u64) -> Result<u64, StoreError>;
 
-    /// Closes an open batch whose window is closed; of one that is open it is an error. Seals it if it holds `smallest` reports or more, and lets
-    /// it expire otherwise. A batch that was closed before stays as it is.
+    /// Closes an open batch whose window is closed; of one that is open it is an error. Seals it if it holds
+    /// `smallest` reports or more, and lets it expire otherwise. A batch that was closed before stays as it
+    /// is.
     fn close(&self, batch: &BatchName, smallest: u64) -> Result<Record, StoreError>;
 
     /// The batches of a task.

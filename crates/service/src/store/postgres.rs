@@ -13,9 +13,9 @@
 //! Who waits for whom, under READ COMMITTED:
 //!
 //! * Taking reports holds the lock of their task shared, closing windows holds it alone. So once windows are
-//!   closed no transaction that saw them open is under way, and what comes later sees the mark. The lock is an
-//!   advisory one and not a row's: it queues, so that those who share it cannot keep the closer out, and it
-//!   writes nothing. Two tasks may share a lock; they then wait for each other and lose nothing.
+//!   closed no transaction that saw them open is under way, and what comes later sees the mark. The lock is
+//!   an advisory one and not a row's: it queues, so that those who share it cannot keep the closer out, and
+//!   it writes nothing. Two tasks may share a lock; they then wait for each other and lose nothing.
 //! * Whoever closes, acknowledges or shreds a batch holds its row (`FOR UPDATE`).
 //! * Tags are inserted before reports, sorted. A tag that another transaction is inserting is waited for.
 //! * The journal is locked last, when there is nothing left to wait for.

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! Every AES-256-GCM text has a random nonce of 96 bits before it. The collision of two nonces under one key
-//! has probability below 2^-32 for 2^32 texts, the bound of NIST SP 800-38D; a batch has far fewer. Among 2^32
-//! tags of a window two are the same with probability below 2^-64, and nobody without the key can aim at it.
+//! has probability below 2^-32 for 2^32 texts, the bound of NIST SP 800-38D; a batch has far fewer. Among
+//! 2^32 tags of a window two are the same with probability below 2^-64, and nobody without the key can aim at
+//! it.
 //!
 //! With the key of a batch go its reports. An engine or a backup may still hold the *wrapped* key of a batch
 //! that is gone, and whoever has the master can unwrap that one. So a master is rotated: a new one is added,
