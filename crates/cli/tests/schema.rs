@@ -5,8 +5,10 @@
 
 use serde_json::{Map, Value, json};
 use shuffledp::{Relation, Side, Standing};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 /// Every command in every shape of its answer, by its definition in the schema.
 const ANSWERS: &[(&str, &str)] = &[
@@ -193,6 +195,52 @@ const PARTIES: &[(&str, &str)] = &[
         "error",
         "analyze --task task.json --key shuffler-1.key batches/window-7.batch",
     ),
+    ("keys", "keys token --out analyzer"),
+    ("analyze", "demo --devices 1000"),
+];
+
+/// What devices and the analyzer ask a running shuffler, before and after its window is closed.
+const OVER_THE_NETWORK: [&[(&str, &str)]; 2] = [
+    &[
+        (
+            "report",
+            "report --task task.json --to URL --shuffler-key keys/shuffler-1.pub --value yes --ledger ledger.json",
+        ),
+        (
+            "report",
+            "report --task task.json --to URL --value no --ledger other.json --cover",
+        ),
+        (
+            "error",
+            "report --task task.json --to URL --value yes --ledger ledger.json",
+        ),
+        (
+            "analyzer",
+            "analyzer fetch --task task.json --from URL --token token --out early",
+        ),
+    ],
+    &[
+        (
+            "analyzer",
+            "analyzer fetch --task task.json --from URL --token token --out batches",
+        ),
+        (
+            "analyze",
+            "analyzer estimate --task task.json --from URL --token token --key analyzer.key",
+        ),
+        (
+            "analyzer",
+            "analyzer ack --task task.json --from URL --token token batches/window-0.batch",
+        ),
+        (
+            "error",
+            "analyzer fetch --task task.json --from URL --token task.json --out batches",
+        ),
+        (
+            "error",
+            "report --task task.json --to URL --window 0 --value yes --ledger third.json",
+        ),
+    ],
 ];
 
 fn shuffledp(words: &str, more: &[&str]) -> String {
@@ -373,6 +421,100 @@ fn so_are_the_answers_of_three_parties() {
     }
 }
 
+/// A running shuffler, ended when it is dropped.
+struct Shuffler {
+    child: Child,
+    public: String,
+    operator: String,
+}
+
+impl Shuffler {
+    fn start(folder: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_shuffledp"))
+            .args(["shuffler", "--config", "shuffler.toml"])
+            .current_dir(folder)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut events = BufReader::new(child.stderr.take().unwrap()).lines();
+        let listens = loop {
+            let event: Value = serde_json::from_str(&events.next().unwrap().unwrap()).unwrap();
+            if event["fields"]["message"] == "the shuffler listens" {
+                break event["fields"].clone();
+            }
+        };
+        // Events that nobody reads would stop it.
+        std::thread::spawn(move || events.for_each(drop));
+        let address = |field: &str| listens[field].as_str().unwrap().to_owned();
+        Self {
+            child,
+            public: address("public"),
+            operator: address("operator"),
+        }
+    }
+
+    fn close_window(&self, task: &str) -> String {
+        let mut operator = TcpStream::connect(&self.operator).unwrap();
+        let path = format!("/v1/tasks/{task}/windows/0/closing");
+        let (host, none) = (&self.operator, "Content-Length: 0\r\nConnection: close");
+        write!(
+            operator,
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\n{none}\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        operator.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for Shuffler {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn and_the_answers_over_the_network() {
+    let schemas = Schemas::read();
+    let folder = tempfile::tempdir().unwrap();
+    let ask = |line: &str| shuffledp_in(folder.path(), line, &["--format", "json"]);
+    ask("keys analyzer");
+    let token: Value = serde_json::from_str(&ask("keys token")).unwrap();
+    let task = ask(
+        "task new --name smokers --randomizer rr --epsilon0 1 --labels no,yes --users 2 --target-epsilon 1 \
+         --delta 1e-6 --analyzer-key analyzer.pub --out task.json",
+    );
+    let task: Value = serde_json::from_str(&task).unwrap();
+    let config = format!(
+        "listen = '127.0.0.1:0'\noperator_listen = '127.0.0.1:0'\n[[task]]\nfile = 'task.json'\n\
+         analyzer_token_sha256 = {}\n",
+        token["sha256"]
+    );
+    std::fs::write(folder.path().join("shuffler.toml"), config).unwrap();
+    let mut shuffler = Shuffler::start(folder.path());
+    for (part, lines) in OVER_THE_NETWORK.iter().enumerate() {
+        for (definition, line) in *lines {
+            let line = line.replace("URL", &format!("http://{}", shuffler.public));
+            let answer: Value = serde_json::from_str(&ask(&line)).unwrap();
+            assert_eq!(schemas.wrong(definition, &answer), None, "{line}: {answer}");
+        }
+        if part == 0 {
+            let answer = shuffler.close_window(task["id"].as_str().unwrap());
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            assert!(
+                answer.contains("\"state\":\"sealed\",\"reports\":2"),
+                "{answer}"
+            );
+        }
+    }
+    // Asked to stop, it ends in order.
+    let id = shuffler.child.id().to_string();
+    assert!(Command::new("kill").arg(id).status().unwrap().success());
+    assert!(shuffler.child.wait().unwrap().success());
+}
+
 #[test]
 fn every_answer_is_what_the_schema_says() {
     let schemas = Schemas::read();
@@ -431,18 +573,20 @@ fn every_command_that_prints_json_is_tried() {
     };
     let mut commands = names("");
     commands.extend(names("simulate"));
+    commands.extend(names("analyzer"));
     let mut printing = 0;
     for command in commands {
         if shuffledp(&command, &["--help"]).contains("--format") {
             let tried = ANSWERS
                 .iter()
                 .chain(PARTIES)
+                .chain(OVER_THE_NETWORK.into_iter().flatten())
                 .any(|(name, line)| *name != "error" && line.starts_with(&format!("{command} ")));
             assert!(tried, "{command}");
             printing += 1;
         }
     }
-    assert_eq!(printing, 18);
+    assert_eq!(printing, 22);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::schedule::SystemClock;
 use crate::server::access::new_token;
 use crate::server::config::{Config, TaskConfig};
 use crate::server::{Listening, Service, open_store};
+use shuffledp_accounting::grouped;
 use shuffledp_protocol::Confidence;
 use shuffledp_protocol::envelope::envelope_length;
 use shuffledp_protocol::task::{Task, TaskSpec};
@@ -136,7 +137,7 @@ fn collect(
     })?;
     say(format!(
         "{} devices have randomized, sealed and sent their values, {TOGETHER} envelopes a request.",
-        values.len()
+        grouped(values.len() as u64)
     ));
     Ok(())
 }

@@ -54,7 +54,7 @@ impl DemoArguments {
             name: "commute".to_owned(),
             round,
             values: Values::Labels(labels.to_vec()),
-            epsilon: 1.0,
+            epsilon: 0.5,
             delta: 1e-6,
             window_seconds: None,
             analyzer_key: Bytes32([0; 32]),
@@ -74,7 +74,7 @@ impl DemoArguments {
         let shown_by_demo = demo(spec, &values, folder, confidence, &mut |line| {
             said.push(line)
         })?;
-        let query = json!({ "task": shown_by_demo.task.id(), "batch": null });
+        let query = json!({ "task": shown_by_demo.task.id(), "batch": "window 0" });
         let mut report = shown(
             &shown_by_demo.task,
             &shown_by_demo.analyzed,

@@ -4,6 +4,8 @@
 use crate::store::StoreError;
 
 /// Where a fault is.
+// Without the feature the module is private.
+#[cfg_attr(not(feature = "faults"), allow(unreachable_pub))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
     /// The transaction does not hold.
