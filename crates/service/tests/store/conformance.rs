@@ -283,7 +283,7 @@ fn what_cannot_be_taken_leaves_nothing(place: &Place) {
 }
 
 /// Four threads send while a fifth closes: what was said to be taken is in the batch, and nothing else is.
-fn reports_that_race_the_closing_are_in_the_batch_or_refused(place: &Place) {
+pub(crate) fn reports_that_race_the_closing_are_in_the_batch_or_refused(place: &Place) {
     // Of a database there are two users with a store each.
     let store = place.open();
     let second = match place {

@@ -3,11 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-//mod at_rest;
-//mod broken;
+mod at_rest;
+mod broken;
 mod conformance;
-//mod kill;
+mod kill;
 mod memory;
-//mod model;
-//mod order;
+mod model;
+mod order;
 mod place;

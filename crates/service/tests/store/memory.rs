@@ -146,25 +146,19 @@ impl Store for Memory {
                 Ok(reports.iter().map(late).collect::<Vec<bool>>())
             };
             closed = Some(self.transact(first_open)?);
-            std::thread::yield_now();
+            std::thread::sleep(std::time::Duration::from_millis(2));
         }
         if self.defect == Defect::CheckAfterInsert {
             let answers = self.transact(|state| {
-                let answer = |report| (state.is_new(report), report);
-                let new: Vec<_> = reports.iter().map(answer).collect();
-                let open =
-                    |report: &Arrival| report.batch.window >= state.first_open(&report.batch.task);
-                let open: Vec<bool> = reports.iter().map(open).collect();
-                for (report, open) in reports.iter().zip(&open) {
-                    if *open {
+                let mut answers = Vec::new();
+                for report in reports {
+                    let open = report.batch.window >= state.first_open(&report.batch.task);
+                    answers.push((state.is_new(report), open));
+                    if open {
                         state.insert(report);
                     }
                 }
-                Ok(new
-                    .into_iter()
-                    .zip(open)
-                    .map(|((new, _), open)| (new, open))
-                    .collect::<Vec<_>>())
+                Ok(answers)
             })?;
             // What was there before comes out again, in a transaction of its own.
             return self.transact(|state| {

@@ -32,6 +32,15 @@ pub(crate) fn vault(masters: &[(u32, u8)]) -> Vault {
     Vault::new(masters.map(|(number, byte)| (*number, Zeroizing::new([*byte; 32])))).unwrap()
 }
 
+/// Whether the long tests are asked for, by `SHUFFLEDP_TESTS=all`. Another word is a mistake.
+pub(crate) fn all() -> bool {
+    match std::env::var("SHUFFLEDP_TESTS") {
+        Ok(word) if word == "all" => true,
+        Ok(word) => panic!("SHUFFLEDP_TESTS={word}: all is the only word"),
+        Err(_) => false,
+    }
+}
+
 impl Place {
     pub(crate) fn folder() -> Self {
         Self::Folder(TempDir::new().unwrap())

@@ -1,0 +1,216 @@
+//! What a seized disk, a dump or a backup shows.
+
+use crate::conformance::{name, report};
+use crate::place::{Place, of_every_store, vault};
+use ::postgres::{Client, NoTls};
+use shuffledp_protocol::lifecycle::State;
+use shuffledp_service::store::embedded::Embedded;
+use shuffledp_service::store::{Store, StoreError};
+use std::path::Path;
+use tempfile::TempDir;
+
+of_every_store! { neither_reports_nor_tags_are_readable }
+
+/// All that is at rest, as bytes.
+fn dump(place: &Place) -> Vec<Vec<u8>> {
+    match place {
+        Place::Folder(folder) => files(folder.path()),
+        Place::Database(connection) => {
+            let mut client = Client::connect(connection, NoTls).unwrap();
+            let tables = "select table_name::text from information_schema.tables
+                          where table_schema = current_schema";
+            let mut all = Vec::new();
+            for table in client.query(tables, &[]).unwrap() {
+                let rows = format!("copy {} to stdout (format binary)", table.get::<_, &str>(0));
+                let mut bytes = Vec::new();
+                std::io::copy(&mut client.copy_out(&rows).unwrap(), &mut bytes).unwrap();
+                all.push(bytes);
+            }
+            all
+        }
+        _ => panic!("nothing is at rest"),
+    }
+}
+
+fn files(folder: &Path) -> Vec<Vec<u8>> {
+    let entries = folder
+        .read_dir()
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let contents = entries.flat_map(|path| match path.is_dir() {
+        true => files(&path),
+        false => vec![std::fs::read(path).unwrap()],
+    });
+    contents.collect()
+}
+
+fn holds(dump: &[Vec<u8>], what: &[u8]) -> bool {
+    let holds = |bytes: &Vec<u8>| bytes.windows(what.len()).any(|part| part == what);
+    dump.iter().any(holds)
+}
+
+fn neither_reports_nor_tags_are_readable(place: &Place) {
+    let store = place.open();
+    let reports: Vec<_> = (1..60).map(|number| report(name(0), number)).collect();
+    store.take(&reports).unwrap();
+    store.note("what can be read").unwrap();
+    let nowhere = |moment: &str| {
+        let dump = dump(place);
+        assert!(
+            holds(&dump, b"what can be read"),
+            "the dump is of something else"
+        );
+        for report in &reports {
+            assert!(!holds(&dump, &report.row), "{moment}");
+            for tag in &report.tags {
+                assert!(!holds(&dump, &tag.0), "{moment}");
+                assert!(!holds(&dump, &tag.0[..16]), "{moment}");
+            }
+        }
+    };
+    nowhere("open");
+    store.close_windows(&name(0).task, 1).unwrap();
+    store.close(&name(0), 50).unwrap();
+    nowhere("sealed");
+    store.shred(&name(0)).unwrap();
+    nowhere("shredded");
+}
+
+/// No column that counts or keeps a time, no default that draws one, and of a report nothing but its batch,
+/// its random place and its encrypted row.
+#[test]
+fn no_column_tells_the_order_of_arrival() {
+    let Some(place) = Place::database() else {
+        return;
+    };
+    let store = place.open();
+    store.take(&[report(name(0), 1)]).unwrap();
+    let Place::Database(connection) = &place else {
+        panic!("no database");
+    };
+    let mut client = Client::connect(connection, NoTls).unwrap();
+    let columns = client
+        .query(
+            "select table_name::text, column_name::text, data_type::text,
+                    column_default is null and is_identity = 'NO' and is_generated = 'NEVER'
+             from information_schema.columns where table_schema = current_schema
+             order by 1, ordinal_position",
+            &[],
+        )
+        .unwrap();
+    let mut of_reports = Vec::new();
+    for column in &columns {
+        let (table, name): (&str, &str) = (column.get(0), column.get(1));
+        let kind: &str = column.get(2);
+        assert!(
+            column.get::<_, bool>(3),
+            "{table}.{name} is filled by the database"
+        );
+        let allowed = ["bytea", "text", "bigint", "boolean"].contains(&kind);
+        assert!(allowed, "{table}.{name} is a {kind}");
+        if kind == "bigint" {
+            let known = ["row_length", "reports", "number"].contains(&name);
+            assert!(
+                known && !["reports", "tags"].contains(&table),
+                "{table}.{name} counts"
+            );
+        }
+        if table == "reports" || table == "tags" {
+            of_reports.push(name.to_owned());
+        }
+    }
+    assert_eq!(of_reports, ["batch", "place", "sealed", "holder", "tag"]);
+    let sequences = "select count(*) from pg_sequences where schemaname = current_schema";
+    assert_eq!(
+        client.query_one(sequences, &[]).unwrap().get::<_, i64>(0),
+        0
+    );
+    let triggers = "select count(*) from information_schema.triggers
+                    where trigger_schema = current_schema";
+    assert_eq!(client.query_one(triggers, &[]).unwrap().get::<_, i64>(0), 0);
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in from.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        match path.is_dir() {
+            true => copy(&path, &to),
+            false => drop(std::fs::copy(path, to).unwrap()),
+        }
+    }
+}
+
+/// A backup holds the wrapped key of a batch that was shredded later. It opens as long as its master does,
+/// and no longer: this is what rotation is for.
+#[test]
+fn a_backup_of_a_shredded_batch_is_unreadable_once_its_master_is_destroyed() {
+    let [folder, backup, again] = [(); 3].map(|()| TempDir::new().unwrap());
+    let open = |folder: &Path, masters: &[(u32, u8)]| Embedded::open(folder, vault(masters));
+    let store = open(folder.path(), &[(1, 1)]).unwrap();
+    store
+        .take(&[report(name(0), 1), report(name(0), 2)])
+        .unwrap();
+    store.close_windows(&name(0).task, 1).unwrap();
+    store.close(&name(0), 2).unwrap();
+    drop(store);
+    for to in [&backup, &again] {
+        copy(folder.path(), to.path());
+    }
+    let store = open(folder.path(), &[(1, 1)]).unwrap();
+    assert_eq!(store.shred(&name(0)).unwrap().state, State::Shredded);
+    drop(store);
+    // The master of the time is still there: the backup opens.
+    let restored = open(backup.path(), &[(1, 1)]).unwrap();
+    assert!(restored.read(&name(0)).is_ok());
+    // Rotated and destroyed: the store goes on, and the backup is lost.
+    drop(open(folder.path(), &[(1, 1), (2, 2)]).unwrap());
+    let store = open(folder.path(), &[(2, 2)]).unwrap();
+    store.take(&[report(name(1), 3)]).unwrap();
+    let lost = open(again.path(), &[(2, 2)]);
+    assert!(matches!(lost.err(), Some(StoreError::Damaged(_))));
+}
+
+/// Sealed bytes that were changed or exchanged on disk are noticed.
+#[test]
+fn changed_bytes_are_noticed() {
+    let Some(place) = Place::database() else {
+        return;
+    };
+    let store = place.open();
+    for window in 0..2 {
+        store
+            .take(&[report(name(window), 1), report(name(window), 2)])
+            .unwrap();
+    }
+    store.close_windows(&name(0).task, 2).unwrap();
+    for window in 0..2 {
+        store.close(&name(window), 2).unwrap();
+    }
+    let Place::Database(connection) = &place else {
+        panic!("no database");
+    };
+    let mut client = Client::connect(connection, NoTls).unwrap();
+    let changes = [
+        "update chunks set sealed = set_byte(sealed, 40, get_byte(sealed, 40) # 1)",
+        "update chunks set sealed = (select sealed from chunks c where c.batch <> chunks.batch)",
+        "delete from chunks",
+    ];
+    for change in changes {
+        client
+            .batch_execute("create table kept as table chunks")
+            .unwrap();
+        client.batch_execute(change).unwrap();
+        for window in 0..2 {
+            let read = store.read(&name(window));
+            assert!(
+                matches!(read, Err(StoreError::Damaged(_))),
+                "{change}: {read:?}"
+            );
+        }
+        let back = "truncate chunks; insert into chunks table kept; drop table kept";
+        client.batch_execute(back).unwrap();
+        assert!(store.read(&name(0)).is_ok());
+    }
+}
