@@ -3,12 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod running;
+
+use running::Shuffler;
 use serde_json::{Map, Value, json};
 use shuffledp::{Relation, Side, Standing};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 /// Every command in every shape of its answer, by its definition in the schema.
 const ANSWERS: &[(&str, &str)] = &[
@@ -421,60 +422,6 @@ fn so_are_the_answers_of_three_parties() {
     }
 }
 
-/// A running shuffler, ended when it is dropped.
-struct Shuffler {
-    child: Child,
-    public: String,
-    operator: String,
-}
-
-impl Shuffler {
-    fn start(folder: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_shuffledp"))
-            .args(["shuffler", "--config", "shuffler.toml"])
-            .current_dir(folder)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut events = BufReader::new(child.stderr.take().unwrap()).lines();
-        let listens = loop {
-            let event: Value = serde_json::from_str(&events.next().unwrap().unwrap()).unwrap();
-            if event["fields"]["message"] == "the shuffler listens" {
-                break event["fields"].clone();
-            }
-        };
-        // Events that nobody reads would stop it.
-        std::thread::spawn(move || events.for_each(drop));
-        let address = |field: &str| listens[field].as_str().unwrap().to_owned();
-        Self {
-            child,
-            public: address("public"),
-            operator: address("operator"),
-        }
-    }
-
-    fn close_window(&self, task: &str) -> String {
-        let mut operator = TcpStream::connect(&self.operator).unwrap();
-        let path = format!("/v1/tasks/{task}/windows/0/closing");
-        let (host, none) = (&self.operator, "Content-Length: 0\r\nConnection: close");
-        write!(
-            operator,
-            "POST {path} HTTP/1.1\r\nHost: {host}\r\n{none}\r\n\r\n"
-        )
-        .unwrap();
-        let mut answer = String::new();
-        operator.read_to_string(&mut answer).unwrap();
-        answer
-    }
-}
-
-impl Drop for Shuffler {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn and_the_answers_over_the_network() {
     let schemas = Schemas::read();
@@ -487,12 +434,7 @@ fn and_the_answers_over_the_network() {
          --delta 1e-6 --analyzer-key analyzer.pub --out task.json",
     );
     let task: Value = serde_json::from_str(&task).unwrap();
-    let config = format!(
-        "listen = '127.0.0.1:0'\noperator_listen = '127.0.0.1:0'\n[[task]]\nfile = 'task.json'\n\
-         analyzer_token_sha256 = {}\n",
-        token["sha256"]
-    );
-    std::fs::write(folder.path().join("shuffler.toml"), config).unwrap();
+    running::configure(folder.path(), token["sha256"].as_str().unwrap());
     let mut shuffler = Shuffler::start(folder.path());
     for (part, lines) in OVER_THE_NETWORK.iter().enumerate() {
         for (definition, line) in *lines {

@@ -331,16 +331,22 @@ fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
         .iter_mut()
         .flat_map(|job| std::mem::take(&mut job.arrivals))
         .collect();
-    let taken = match store.take(&arrivals) {
-        Ok(taken) => taken,
-        Err(error) => {
-            tracing::error!(%error, "reports are not taken");
-            Vec::new()
+    // A transaction is written even where no report is new: dummies alone are answered no sooner than a report.
+    let taken = store.take(&arrivals).and_then(|taken| {
+        if !taken.contains(&Taken::New) {
+            store.ready()?;
         }
-    };
+        Ok(taken)
+    });
+    let failed = taken.is_err();
+    let taken = taken.unwrap_or_else(|error| {
+        tracing::error!(%error, "reports are not taken");
+        Vec::new()
+    });
     let mut before = 0;
     for job in jobs {
         let outcome = |found: &Result<usize, Outcome>| match found {
+            _ if failed => Outcome::Failed,
             Err(outcome) => *outcome,
             // Where the store failed there is no answer.
             Ok(place) => match taken.get(before + place) {

@@ -120,6 +120,6 @@ pub(crate) fn shown(
 
 /// The flag `--confidence`.
 pub(crate) fn confidence(level: Real) -> Result<Confidence, Failure> {
-    let allowed = || Failure::value("--confidence", &plain(level.0), "in [0.5, 1 - 1e-12]");
+    let allowed = || Failure::value("--confidence", plain(level.0), "in [0.5, 1 - 1e-12]");
     Confidence::new(level.0).ok_or_else(allowed)
 }

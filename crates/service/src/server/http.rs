@@ -251,7 +251,7 @@ async fn reports(
         .and_then(|text| text.parse().ok())
         .ok_or(Refusal::NoLength)?;
     let wrong = Refusal::Malformed("the body is not a whole number of envelopes of this task");
-    if announced == 0 || announced % length != 0 {
+    if announced == 0 || !announced.is_multiple_of(length) {
         return Err(wrong);
     }
     if announced / length > limits.envelopes_in_request {

@@ -20,6 +20,8 @@ use crate::store::vault::{self, Vault};
 use crate::store::{Record, Store, StoreError};
 use crate::tallies::Tallies;
 use config::{Config, StoreConfig};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
 use shuffledp_protocol::envelope::ShufflerKey;
 use shuffledp_protocol::lifecycle::State;
 use shuffledp_protocol::task::{Bytes32, Guarantee};
@@ -374,9 +376,11 @@ impl Listening {
         let failed = |address| move |error| ServiceError::Address { address, error };
         let operator_server = operator_server.map_err(failed(self.operator.1))?;
         let (address, listener) = (self.public.1, self.public.0);
+        let patience = Duration::from_secs(service.config.limits.request_seconds);
         match &service.config.tls {
             None => {
-                let server = axum_server::from_tcp(listener).map_err(failed(address))?;
+                let mut server = axum_server::from_tcp(listener).map_err(failed(address))?;
+                limit_headers(server.http_builder(), patience);
                 let server = server.handle(public).serve(routes);
                 tokio::try_join!(server, operator_server).map_err(failed(address))?;
             }
@@ -390,12 +394,20 @@ impl Listening {
                 let tls = tls
                     .await
                     .map_err(|error| ServiceError::NotStarted { what: "TLS", error })?;
-                let server =
+                let mut server =
                     axum_server::from_tcp_rustls(listener, tls).map_err(failed(address))?;
+                limit_headers(server.http_builder(), patience);
                 let server = server.handle(public).serve(routes);
                 tokio::try_join!(server, operator_server).map_err(failed(address))?;
             }
         }
         Ok(())
     }
+}
+
+/// Senders who do not finish their headers are let go.
+fn limit_headers(builder: &mut Builder<TokioExecutor>, patience: Duration) {
+    let mut http = builder.http1();
+    http.timer(TokioTimer::new());
+    http.header_read_timeout(patience);
 }

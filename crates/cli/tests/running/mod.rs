@@ -1,0 +1,70 @@
+//! The command as a running shuffler, on any free ports.
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Writes the configuration of a shuffler of `task.json`.
+pub(crate) fn configure(folder: &Path, token_hash: &str) {
+    let config = format!(
+        "listen = '127.0.0.1:0'\noperator_listen = '127.0.0.1:0'\n[[task]]\nfile = 'task.json'\n\
+         analyzer_token_sha256 = '{token_hash}'\n"
+    );
+    std::fs::write(folder.join("shuffler.toml"), config).unwrap();
+}
+
+/// A running shuffler, ended when it is dropped.
+pub(crate) struct Shuffler {
+    pub(crate) child: Child,
+    pub(crate) public: String,
+    operator: String,
+}
+
+impl Shuffler {
+    pub(crate) fn start(folder: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_shuffledp"))
+            .args(["shuffler", "--config", "shuffler.toml"])
+            .current_dir(folder)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut events = BufReader::new(child.stderr.take().unwrap()).lines();
+        let listens = loop {
+            let event: Value = serde_json::from_str(&events.next().unwrap().unwrap()).unwrap();
+            if event["fields"]["message"] == "the shuffler listens" {
+                break event["fields"].clone();
+            }
+        };
+        // Events that nobody reads would stop it.
+        std::thread::spawn(move || events.for_each(drop));
+        let address = |field: &str| listens[field].as_str().unwrap().to_owned();
+        Self {
+            child,
+            public: address("public"),
+            operator: address("operator"),
+        }
+    }
+
+    pub(crate) fn close_window(&self, task: &str) -> String {
+        let mut operator = TcpStream::connect(&self.operator).unwrap();
+        let path = format!("/v1/tasks/{task}/windows/0/closing");
+        let (host, none) = (&self.operator, "Content-Length: 0\r\nConnection: close");
+        write!(
+            operator,
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\n{none}\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        operator.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for Shuffler {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

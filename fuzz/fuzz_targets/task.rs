@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../bodies/message.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| body::task(data));
