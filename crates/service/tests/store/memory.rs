@@ -91,10 +91,13 @@ impl Contents {
         tags.all(|tag| !self.tags.contains(&(task, window, *tag)))
     }
 
-    fn insert(&mut self, report: &Arrival) {
+    fn insert_tags(&mut self, report: &Arrival) {
         let BatchName { task, window, .. } = report.batch;
         let tags = report.tags.iter().map(|tag| (task, window, *tag));
         self.tags.extend(tags);
+    }
+
+    fn insert_row(&mut self, report: &Arrival) {
         let held = self.batches.entry(report.batch).or_insert(Held {
             state: State::Open,
             rows: Vec::new(),
@@ -149,13 +152,13 @@ impl Store for Memory {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
         if self.defect == Defect::CheckAfterInsert {
-            let answers = self.transact(|state| {
+            let open = self.transact(|state| {
                 let mut answers = Vec::new();
                 for report in reports {
                     let open = report.batch.window >= state.first_open(&report.batch.task);
-                    answers.push((state.is_new(report), open));
+                    answers.push(open);
                     if open {
-                        state.insert(report);
+                        state.insert_row(report);
                     }
                 }
                 Ok(answers)
@@ -163,18 +166,21 @@ impl Store for Memory {
             // What was there before comes out again, in a transaction of its own.
             return self.transact(|state| {
                 let mut taken = Vec::new();
-                for (report, (new, open)) in reports.iter().zip(answers) {
-                    if open && !new {
-                        let rows = &mut state.batch(&report.batch)?.rows;
-                        if let Some(place) = rows.iter().rposition(|row| *row == report.row) {
-                            rows.remove(place);
-                        }
-                    }
+                for (report, open) in reports.iter().zip(open) {
+                    let new = state.is_new(report);
                     taken.push(match (open, new) {
                         (false, _) => Taken::Closed,
                         (true, false) => Taken::Repeated,
                         (true, true) => Taken::New,
                     });
+                    if open && new {
+                        state.insert_tags(report);
+                    } else if open {
+                        let rows = &mut state.batch(&report.batch)?.rows;
+                        if let Some(place) = rows.iter().rposition(|row| *row == report.row) {
+                            rows.remove(place);
+                        }
+                    }
                 }
                 Ok(taken)
             });
@@ -187,7 +193,8 @@ impl Store for Memory {
                 taken.push(if late {
                     Taken::Closed
                 } else if state.is_new(report) {
-                    state.insert(report);
+                    state.insert_tags(report);
+                    state.insert_row(report);
                     Taken::New
                 } else {
                     Taken::Repeated
