@@ -133,8 +133,8 @@ enum Ask {
     /// The shuffler on the network: takes sealed reports, enforces the smallest batch, forgets the order
     #[cfg(feature = "service")]
     #[command(
-        after_help = "Examples:\n  shuffledp shuffler --defaults > shuffler.toml\n  shuffledp shuffler --config \
-            shuffler.toml"
+        after_help = "Examples:\n  shuffledp shuffler --defaults > shuffler.toml\n  shuffledp shuffler \
+            --config shuffler.toml"
     )]
     Shuffler(shuffler::ShufflerArguments),
     /// The analyzer of a running shuffler: fetch, ack, estimate

@@ -205,7 +205,8 @@ const OVER_THE_NETWORK: [&[(&str, &str)]; 2] = [
     &[
         (
             "report",
-            "report --task task.json --to URL --shuffler-key keys/shuffler-1.pub --value yes --ledger ledger.json",
+            "report --task task.json --to URL --shuffler-key keys/shuffler-1.pub --value yes --ledger \
+             ledger.json",
         ),
         (
             "report",

@@ -21,8 +21,8 @@
 //! ```
 //!
 //! A dummy has random bytes for the last two fields. A device that stays silent may send one: nobody on the
-//! way, who sees the length and the time of an envelope and no more, learns who takes part. The shuffler drops
-//! it.
+//! way, who sees the length and the time of an envelope and no more, learns who takes part. The shuffler
+//! drops it.
 //!
 //! The task id is the hash of the whole task ([`crate::task`]), so that both layers are bound to every number
 //! in it. All envelopes of a task have the same length ([`envelope_length`]); another length is refused

@@ -7,7 +7,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `REPORTS` | how many; 100,000 |
-//! | `STORE` | a connection string of PostgreSQL, for two shufflers on one database; without it the embedded store |
+//! | `STORE` | a connection string of PostgreSQL, for two shufflers on one database; else the embedded store |
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -203,8 +203,8 @@ fn main() {
             |share: f64| 1e3 * times[(share * (times.len() - 1) as f64) as usize].as_secs_f64();
         let rate = count as f64 / seconds;
         println!(
-            "{name}: {rate:.0} a second, {:.2} of the {limit:.0} outer layers that all cores open; p50 {:.1} ms, \
-             p99 {:.1} ms; memory {before:.0} -> {after:.0} MiB, {} bytes an envelope",
+            "{name}: {rate:.0} a second, {:.2} of the {limit:.0} outer layers that all cores open; p50 \
+             {:.1} ms, p99 {:.1} ms; memory {before:.0} -> {after:.0} MiB, {} bytes an envelope",
             rate / limit,
             at(0.5),
             at(0.99),

@@ -1,8 +1,8 @@
 //! A device answers a window of a running shuffler.
 //!
-//! The order is: what was not received before is sent again; the ledger decides; the envelope is on disk beside
-//! the ledger; it is sent; it is removed. After a crash anywhere in between the same envelope is sent again, and
-//! an envelope counts once however often it arrives.
+//! The order is: what was not received before is sent again; the ledger decides; the envelope is on disk
+//! beside the ledger; it is sent; it is removed. After a crash anywhere in between the same envelope is sent
+//! again, and an envelope counts once however often it arrives.
 
 use crate::client::Connection;
 use crate::error::ServiceError;
@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 pub struct Habits {
     /// The window; the newest that is open where it is none.
     pub window: Option<u64>,
-    /// The shuffler's key, where the device has it from somewhere else: another one is refused. A shuffler that
-    /// gives every device a key of its own tells their envelopes apart.
+    /// The shuffler's key, where the device has it from somewhere else: another one is refused. A shuffler
+    /// that gives every device a key of its own tells their envelopes apart.
     pub pinned: Option<ShufflerKey>,
     /// Whether a dummy is sent where the coin says to stay silent.
     pub cover: bool,
@@ -33,7 +33,8 @@ pub struct Answered {
     pub sent_again: u64,
     /// Envelopes of earlier calls whose window was closed before they were received.
     pub too_late: u64,
-    /// The window that was decided, and how; none where it was decided before and its envelope was sent again.
+    /// The window that was decided, and how; none where it was decided before and its envelope was sent
+    /// again.
     pub decided: Option<(u64, Decision)>,
     /// What the ledger has of the task now.
     pub status: Status,

@@ -34,8 +34,8 @@ pub struct Shown {
     pub analyzed: Analyzed,
 }
 
-/// Runs a collection over loopback. `spec` gets the key of an analyzer that is made here, `values` are those of
-/// the devices, and everything that the parties keep is in `folder`. `say` hears what happens.
+/// Runs a collection over loopback. `spec` gets the key of an analyzer that is made here, `values` are those
+/// of the devices, and everything that the parties keep is in `folder`. `say` hears what happens.
 pub fn demo(
     spec: TaskSpec,
     values: &[String],

@@ -1,5 +1,5 @@
-//! From bytes that arrive to reports on disk: a bounded queue, threads that open envelopes, and one transaction
-//! for all that has arrived while the last one was written.
+//! From bytes that arrive to reports on disk: a bounded queue, threads that open envelopes, and one
+//! transaction for all that has arrived while the last one was written.
 //!
 //! ```text
 //! submit ──queue, bounded in bytes──► open on every core ──► one transaction for many ──► answers
@@ -331,7 +331,8 @@ fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
         .iter_mut()
         .flat_map(|job| std::mem::take(&mut job.arrivals))
         .collect();
-    // A transaction is written even where no report is new: dummies alone are answered no sooner than a report.
+    // A transaction is written even where no report is new: dummies alone are answered no sooner than a
+    // report.
     let taken = store.take(&arrivals).and_then(|taken| {
         if !taken.contains(&Taken::New) {
             store.ready()?;

@@ -1,13 +1,14 @@
-//! The keys of a running shuffler: one that devices seal to, and older ones that still open what is on its way.
+//! The keys of a running shuffler: one that devices seal to, and older ones that still open what is on its
+//! way.
 //!
 //! ```text
 //! ACTIVE ──rotation──► RETIRED ──overlap──► deleted
 //! ```
 //!
-//! A key is a file `shuffler-N.key` of the folder ([`crate::keys`]). Encryption to a public key has no forward
-//! secrecy while the key lives: who records envelopes and takes the key later opens them. So keys are replaced,
-//! and the file of an old one is removed when no open window can have envelopes for it. Several shufflers may
-//! share a folder; a lock lets one of them at a time replace keys.
+//! A key is a file `shuffler-N.key` of the folder ([`crate::keys`]). Encryption to a public key has no
+//! forward secrecy while the key lives: who records envelopes and takes the key later opens them. So keys are
+//! replaced, and the file of an old one is removed when no open window can have envelopes for it. Several
+//! shufflers may share a folder; a lock lets one of them at a time replace keys.
 
 use crate::error::ServiceError;
 use crate::keys::{KeyFile, Party, make_at};

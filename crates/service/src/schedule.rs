@@ -43,8 +43,8 @@ impl Schedule {
         Some(now.saturating_sub(self.grace) / self.length?)
     }
 
-    /// The windows that take reports, where the store has closed those before `first_open`. None of them may be
-    /// open: the clock was set back.
+    /// The windows that take reports, where the store has closed those before `first_open`. None of them may
+    /// be open: the clock was set back.
     ///
     /// ```
     /// use shuffledp_service::schedule::Schedule;
@@ -63,8 +63,8 @@ impl Schedule {
         }
     }
 
-    /// Whether a batch of a window is past its end by more than `keep` seconds; never where windows are closed
-    /// by hand, since nothing says when that was.
+    /// Whether a batch of a window is past its end by more than `keep` seconds; never where windows are
+    /// closed by hand, since nothing says when that was.
     pub fn outlived(&self, window: u64, keep: u64, now: u64) -> bool {
         let end = |length: u64| window.saturating_add(1).saturating_mul(length);
         self.length

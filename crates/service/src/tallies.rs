@@ -1,5 +1,5 @@
-//! How many reports of a window were taken, came again, and so on: counted as they come, shown after the window
-//! is closed. While it is open, a count that moves would show one person's report.
+//! How many reports of a window were taken, came again, and so on: counted as they come, shown after the
+//! window is closed. While it is open, a count that moves would show one person's report.
 
 use shuffledp_protocol::task::Bytes32;
 use std::collections::BTreeMap;

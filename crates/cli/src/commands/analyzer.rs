@@ -49,8 +49,8 @@ enum What {
     },
     /// Estimates from a batch at the shuffler, and what they cost
     #[command(
-        after_help = "Example:\n  shuffledp analyzer estimate --task task.json --from https://shuffler.example \
-            --token token --key analyzer.key --window 0"
+        after_help = "Example:\n  shuffledp analyzer estimate --task task.json --from \
+            https://shuffler.example --token token --key analyzer.key --window 0"
     )]
     Estimate {
         #[command(flatten)]

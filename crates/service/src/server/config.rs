@@ -1,5 +1,5 @@
-//! The configuration of a shuffler: a TOML file, checked whole before anything starts. Paths are relative to the
-//! folder of the file.
+//! The configuration of a shuffler: a TOML file, checked whole before anything starts. Paths are relative to
+//! the folder of the file.
 
 use crate::error::ServiceError;
 use serde::{Deserialize, Serialize};
@@ -72,8 +72,8 @@ pub struct StoreConfig {
     /// embedded store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub postgres: Option<String>,
-    /// The file of the key that the keys of batches are encrypted with; made where it is not there. Not on the
-    /// disk that is backed up.
+    /// The file of the key that the keys of batches are encrypted with; made where it is not there. Not on
+    /// the disk that is backed up.
     pub master_key: PathBuf,
     /// Older master keys, of batches from before the present one.
     pub older_master_keys: Vec<PathBuf>,
@@ -104,8 +104,8 @@ pub struct LimitsConfig {
     pub request_seconds: u64,
     /// The most seconds that a shutdown waits for requests that are under way.
     pub shutdown_seconds: u64,
-    /// The longest time, in seconds, after which a device that was turned away is asked to come again. Each is
-    /// told another time.
+    /// The longest time, in seconds, after which a device that was turned away is asked to come again. Each
+    /// is told another time.
     pub retry_after_seconds: u32,
 }
 

@@ -1,5 +1,5 @@
-//! A running shuffler: what it knows, what it does every second, and how it starts and stops. The addresses it
-//! answers are in `http`.
+//! A running shuffler: what it knows, what it does every second, and how it starts and stops. The addresses
+//! it answers are in `http`.
 
 pub mod access;
 pub mod config;
@@ -135,8 +135,8 @@ impl Service {
         }))
     }
 
-    /// Closes windows whose time is over, destroys batches that were kept long enough, and replaces keys. What
-    /// fails is logged, and tried again the next time.
+    /// Closes windows whose time is over, destroys batches that were kept long enough, and replaces keys.
+    /// What fails is logged, and tried again the next time.
     pub fn tick(&self) {
         let Some(now) = self.clock.now() else {
             tracing::error!("the clock is before 1970");
