@@ -7,7 +7,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `REPORTS` | how many; 100,000 |
-//! | `STORE` | a connection string of PostgreSQL, for two shufflers on one database; else the embedded store |
+//! | `STORE` | a connection string of PostgreSQL, for two shufflers on it; else the embedded store |
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 

@@ -10,8 +10,8 @@
 //! * Where the queue is full, [`Busy`] is said at once and nothing is held: memory is bounded by the queue.
 //!   Who is turned away depends on the moment alone. When the queue is more than half full, the newest are
 //!   opened first: their senders are still there.
-//! * An envelope for a key that the shuffler does not have is opened all the same, with another key, so that it
-//!   takes as long as any other that does not open.
+//! * An envelope for a key that the shuffler does not have is opened all the same, with another key: it takes
+//!   as long as any other that does not open.
 
 use crate::schedule::{Clock, Schedule};
 use crate::store::{Arrival, BatchName, Store, Taken};
