@@ -75,7 +75,7 @@ fn attacks(criterion: &mut Criterion) {
         others: 2,
     }];
     group.bench_function("10-ary response", |bench| {
-        bench.iter(|| audit(&kary, &pairs, &setting, shuffled, |_| ()).unwrap())
+        bench.iter(|| audit(&kary, &pairs, &setting, &shuffled, |_| ()).unwrap())
     });
     let gaussian = Gaussian::new(1.0).unwrap();
     let pairs = [Pair {
@@ -84,7 +84,7 @@ fn attacks(criterion: &mut Criterion) {
         others: 0.0,
     }];
     group.bench_function("Gaussian noise", |bench| {
-        bench.iter(|| audit(&gaussian, &pairs, &setting, shuffled, |_| ()).unwrap())
+        bench.iter(|| audit(&gaussian, &pairs, &setting, &shuffled, |_| ()).unwrap())
     });
     group.finish();
 }

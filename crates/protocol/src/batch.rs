@@ -20,7 +20,7 @@
 //! ```
 
 use crate::envelope::{Inner, Kind, Opened, VERSION, array};
-use crate::hpke::{ENC, Hpke, Sealed, SecretKey, TAG};
+use crate::hpke::{ENC, Hpke, SecretKey, TAG};
 use crate::task::{Bytes32, Task};
 use sha2::{Digest, Sha256};
 use shuffledp_randomizers::{Random, Secure};
@@ -202,6 +202,18 @@ pub fn seal<R: AsRef<[u8]>>(
     bytes
 }
 
+/// The rows in the bytes of a batch, whatever else is wrong with it: for an attack on a shuffler, which reads
+/// what it can. An analyzer calls [`Batch::decode`].
+pub fn rows<'b>(task: &Task, bytes: &'b [u8]) -> impl Iterator<Item = Inner> + use<'b> {
+    let rows = bytes.get(HEADER..).unwrap_or_default();
+    rows.chunks_exact(row_length(task))
+        .filter_map(Inner::of_row)
+}
+
+fn row_length(task: &Task) -> usize {
+    ENC + task.report_length() + TAG
+}
+
 /// What a batch begins with.
 fn header(task: &Bytes32, window: u64, context: &Bytes32, reports: u64) -> Vec<u8> {
     let mut bytes = vec![VERSION];
@@ -262,7 +274,7 @@ impl Batch {
         if of != task.id() {
             return Err(BatchError::Task { got: of });
         }
-        let row = ENC + task.report_length() + TAG;
+        let row = row_length(task);
         let reports = u64::from_be_bytes(array(&header[73..]));
         if rows.len() % row != 0 || (rows.len() / row) as u64 != reports {
             return Err(BatchError::Length { got });
@@ -271,14 +283,7 @@ impl Batch {
         if reports < smallest {
             return Err(BatchError::TooSmall { reports, smallest });
         }
-        let rows = rows.chunks_exact(row).map(|row| {
-            let (enc, text) = row.split_at(ENC);
-            Inner(Sealed {
-                enc: array(enc),
-                text: text.to_vec(),
-            })
-        });
-        let rows: Vec<Inner> = rows.collect();
+        let rows: Vec<Inner> = rows.chunks_exact(row).filter_map(Inner::of_row).collect();
         let mut seen = HashSet::new();
         if !rows.iter().all(|row| seen.insert(row.0.enc)) {
             return Err(BatchError::Repeated);

@@ -277,8 +277,17 @@ impl Inner {
         &self.0.enc
     }
 
-    /// Opens the inner layer: the report.
-    pub(crate) fn open(
+    /// What a row holds; none where it is too short for a key.
+    pub(crate) fn of_row(row: &[u8]) -> Option<Self> {
+        let (enc, text) = row.split_first_chunk()?;
+        Some(Self(Sealed {
+            enc: *enc,
+            text: text.to_vec(),
+        }))
+    }
+
+    /// Opens the inner layer with the analyzer's key: the report.
+    pub fn open(
         &self,
         hpke: &impl Hpke,
         task: &Task,

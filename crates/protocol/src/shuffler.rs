@@ -54,6 +54,9 @@ pub enum ShuffleError {
     /// The place for reports failed.
     #[error("the shuffler's store: {0}")]
     Store(#[from] io::Error),
+    /// A shuffler that is another program failed.
+    #[error("the shuffler: {0}")]
+    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// A batch that is being gathered.

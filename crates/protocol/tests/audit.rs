@@ -56,7 +56,7 @@ fn categories(k: u64) -> Vec<Pair<u64>> {
         .collect()
 }
 
-fn attack(randomizer: &KaryResponse, k: u64, setting: &Setting, shuffle: Shuffle) -> Finding {
+fn attack(randomizer: &KaryResponse, k: u64, setting: &Setting, shuffle: Shuffle<'_>) -> Finding {
     audit(randomizer, &categories(k), setting, shuffle, |_| ()).unwrap()
 }
 
@@ -67,7 +67,7 @@ fn comes_within_a_quarter_of_what_is_there() {
         let randomizer = KaryResponse::new(k, epsilon0).unwrap();
         let setting = setting(100, 200_000, delta);
         let (lower, upper) = bracket(randomizer.mechanism(), &setting);
-        let found = attack(&randomizer, k, &setting, shuffled).epsilon;
+        let found = attack(&randomizer, k, &setting, &shuffled).epsilon;
         assert!(
             found > 0.75 * lower && found <= upper,
             "k = {k}: found {found} in [{lower}, {upper}]"
@@ -87,7 +87,7 @@ fn stays_below_the_upper_bound() {
     settings[3].rounds = 4;
     for setting in &settings {
         let (lower, upper) = bracket(kary.mechanism(), setting);
-        let finding = attack(&kary, 4, setting, shuffled);
+        let finding = attack(&kary, 4, setting, &shuffled);
         assert!(finding.epsilon <= upper, "{setting:?}: {finding:?}");
         // What dropouts hide is not in the bracket.
         assert!(
@@ -103,13 +103,13 @@ fn stays_below_the_upper_bound() {
         others,
     });
     let gaussian = Gaussian::new(1.0).unwrap();
-    let found = audit(&gaussian, &numbers, &setting, shuffled, |_| ()).unwrap();
+    let found = audit(&gaussian, &numbers, &setting, &shuffled, |_| ()).unwrap();
     let (lower, upper) = bracket(gaussian.mechanism(), &setting);
     assert!(found.epsilon > 0.5 * lower && found.epsilon <= upper);
 
     // Five hundred bits have probabilities below the smallest double: only those that matter are looked at.
     let unary = UnaryEncoding::optimized(500, 2.0).unwrap();
-    let found = audit(&unary, &categories(500), &setting, shuffled, |_| ()).unwrap();
+    let found = audit(&unary, &categories(500), &setting, &shuffled, |_| ()).unwrap();
     let (lower, upper) = bracket(unary.mechanism(), &setting);
     assert!(found.epsilon > 0.5 * lower && found.epsilon <= upper);
 
@@ -119,7 +119,7 @@ fn stays_below_the_upper_bound() {
         second: vec![-1.0, 0.0, 0.0],
         others: vec![-1.0, 0.0, 0.0],
     }];
-    let found = audit(&direction, &vectors, &setting, shuffled, |_| ()).unwrap();
+    let found = audit(&direction, &vectors, &setting, &shuffled, |_| ()).unwrap();
     let (lower, upper) = bracket(direction.mechanism(), &setting);
     assert!(found.epsilon > 0.5 * lower && found.epsilon <= upper);
 }
@@ -143,9 +143,9 @@ fn finds_a_shuffler_that_does_not_forget() {
         let setting = setting(100, 20_000, 1e-3);
         let (_, upper) = bracket(randomizer.mechanism(), &setting);
         for (shuffle, position) in [
-            (unshuffled as Shuffle, None),
-            (leaking, Some(0)),
-            (leaking_the_last, Some(0)),
+            (&unshuffled as Shuffle<'_>, None),
+            (&leaking, Some(0)),
+            (&leaking_the_last, Some(0)),
         ] {
             let finding = attack(&randomizer, k, &setting, shuffle);
             assert!(finding.epsilon > 2.0 * upper, "{finding:?} above {upper}");
@@ -179,7 +179,7 @@ fn finds_the_local_guarantee_and_not_more() {
         };
         let mut setting = setting(2, 200_000, 0.0);
         setting.confidence = Confidence::new(0.999).unwrap();
-        let finding = audit(randomizer, &[pair], &setting, unshuffled, |_| ()).unwrap();
+        let finding = audit(randomizer, &[pair], &setting, &unshuffled, |_| ()).unwrap();
         let found = finding.epsilon;
         assert!(
             found <= epsilon0 && found > part * epsilon0,
@@ -233,7 +233,7 @@ fn finds_half_the_noise() {
         let promised = KaryResponse::new(k, 1.0).unwrap();
         let (_, upper) = bracket(promised.mechanism(), &setting);
         let broken = KaryResponse::new(k, 2.0).unwrap();
-        let finding = attack(&broken, k, &setting, shuffled);
+        let finding = attack(&broken, k, &setting, &shuffled);
         assert!(finding.epsilon > 1.5 * upper, "{finding:?} above {upper}");
     }
 }
@@ -250,7 +250,7 @@ fn refuses_what_it_cannot_run() {
         &randomizer,
         &outside,
         &setting(10, 1000, 0.1),
-        shuffled,
+        &shuffled,
         |_| (),
     );
     assert_eq!(error.unwrap_err().to_string(), "value 3 is outside [0, 2]");
@@ -259,7 +259,7 @@ fn refuses_what_it_cannot_run() {
             &randomizer,
             &categories(3),
             &setting(1, 1000, 0.1),
-            shuffled,
+            &shuffled,
             |_| ()
         )
         .is_err()
@@ -269,7 +269,7 @@ fn refuses_what_it_cannot_run() {
             &randomizer,
             &categories(3),
             &setting(10, 10, 0.1),
-            shuffled,
+            &shuffled,
             |_| ()
         )
         .is_err()
@@ -297,7 +297,7 @@ fn a_seed_gives_the_same_finding() {
         (Participation::Sample(20), 0.942257564113548, (1367, 448)),
     ] {
         setting.participation = participation;
-        let finding = audit(&randomizer, &pairs, &setting, shuffled, |_| ()).unwrap();
+        let finding = audit(&randomizer, &pairs, &setting, &shuffled, |_| ()).unwrap();
         assert_eq!(finding.seen, seen);
         assert!((finding.epsilon - expected).abs() < 1e-12, "{finding:?}");
     }

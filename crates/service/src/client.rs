@@ -70,6 +70,21 @@ struct Windows {
     last: u64,
 }
 
+/// A batch that was closed; without number and digest where it expired or has none.
+#[derive(Deserialize)]
+struct ClosedBatch {
+    window: u64,
+    context: Bytes32,
+    state: State,
+    reports: Option<u64>,
+    digest: Option<Bytes32>,
+}
+
+#[derive(Deserialize)]
+struct Closed {
+    closed: Vec<ClosedBatch>,
+}
+
 #[derive(Deserialize)]
 struct Batches {
     batches: Vec<Listed>,
@@ -182,8 +197,13 @@ impl Connection {
         expect(sent.map_err(|error| self.unreachable(error))?, 200).map(drop)
     }
 
-    /// Closes the first open window of a task, at the operator's address.
-    pub fn close(&self, task: &Task, window: u64, token: Option<&str>) -> Result<(), ServiceError> {
+    /// Closes the first open window of a task, at the operator's address: the batches that were sealed.
+    pub fn close(
+        &self,
+        task: &Task,
+        window: u64,
+        token: Option<&str>,
+    ) -> Result<Vec<Listed>, ServiceError> {
         let url = format!(
             "{}/v1/tasks/{}/windows/{window}/closing",
             self.url,
@@ -194,7 +214,19 @@ impl Connection {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
         let sent = request.send_empty();
-        expect(sent.map_err(|error| self.unreachable(error))?, 200).map(drop)
+        let response = expect(sent.map_err(|error| self.unreachable(error))?, 200)?;
+        let closed: Closed = self.parse(response)?;
+        let sealed = closed.closed.into_iter().filter_map(|batch| {
+            let (reports, digest) = (batch.reports?, batch.digest?);
+            Some(Listed {
+                window: batch.window,
+                context: batch.context,
+                state: batch.state,
+                reports,
+                digest,
+            })
+        });
+        Ok(sealed.collect())
     }
 
     fn batch_url(&self, task: &Task, batch: &Listed) -> String {
@@ -212,7 +244,11 @@ impl Connection {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
         let response = request.call().map_err(|error| self.unreachable(error))?;
-        let text = expect(response, 200)?.into_body().read_to_string();
+        self.parse(expect(response, 200)?)
+    }
+
+    fn parse<T: DeserializeOwned>(&self, response: Response<Body>) -> Result<T, ServiceError> {
+        let text = response.into_body().read_to_string();
         let text = text.map_err(|error| self.unreachable(error))?;
         serde_json::from_str(&text).map_err(|error| self.unreachable(error))
     }

@@ -3,21 +3,15 @@
 
 use crate::client::Connection;
 use crate::error::ServiceError;
-use crate::folders::{Analyzed, Device, analyze_bytes, write_task};
+use crate::folders::{Analyzed, Device, analyze_bytes};
 use crate::keys::{Party, analyzer_secret, make};
-use crate::schedule::SystemClock;
-use crate::server::access::new_token;
-use crate::server::config::{Config, TaskConfig};
-use crate::server::{Listening, Service, open_store};
+use crate::loopback::Loopback;
 use shuffledp_accounting::grouped;
 use shuffledp_protocol::Confidence;
 use shuffledp_protocol::envelope::envelope_length;
 use shuffledp_protocol::task::{Task, TaskSpec};
-use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::thread::{available_parallelism, scope};
-use tokio::sync::oneshot;
 
 /// The envelopes of one request: what a relay sends at once.
 const TOGETHER: usize = 100;
@@ -43,58 +37,26 @@ pub fn demo(
     confidence: Confidence,
     say: &mut dyn FnMut(String),
 ) -> Result<Shown, ServiceError> {
-    let (analyzer_folder, file) = (folder.join("analyzer"), folder.join("task.json"));
-    let (key, _, public) = make(Party::Analyzer, 0, &analyzer_folder)?;
+    let (key, _, public) = make(Party::Analyzer, 0, &folder.join("analyzer"))?;
     let spec = TaskSpec {
         analyzer_key: public,
         ..spec
     };
     let task = Task::new(spec)?;
-    write_task(&task, &file)?;
-    let (token, hash) = new_token()?;
-    let mut config = Config::new(TaskConfig {
-        file,
-        analyzer_token_sha256: Some(hash),
-    });
-    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-    (config.listen, config.operator_listen) = (any_port, any_port);
-    let shuffler = folder.join("shuffler");
-    config.keys.folder = shuffler.join("keys");
-    config.store.folder = shuffler.join("store");
-    config.store.master_key = shuffler.join("master.key");
-    let store = open_store(&config.store)?;
-    let service = Service::new(config, store, Arc::new(SystemClock))?;
-    let listening = Listening::bind(service)?;
-    let [url, operator] =
-        [listening.public(), listening.operator()].map(|address| format!("http://{address}"));
+    let shuffler = Loopback::start(std::slice::from_ref(&task), &folder.join("shuffler"))?;
+    let (url, operator) = (shuffler.url(), shuffler.operator());
     say(format!(
         "The shuffler listens on {url}, its operator's side on {operator}."
     ));
-    let (stop, stopped) = oneshot::channel::<()>();
-    scope(|scope| {
-        let server = scope.spawn(move || {
-            listening.run(async {
-                // A sender that is dropped stops it as well.
-                let _ = stopped.await;
-            })
-        });
-        let shown = collect(&task, values, &url, say).and_then(|()| {
-            Connection::new(&operator, None)?.close(&task, 0, None)?;
-            say(
-                "The operator has closed the window: its reports are in a random order.".to_owned(),
-            );
-            fetch(&task, &url, &token, (&key, confidence))
-        });
-        drop(stop);
-        // A thread that panicked has said so.
-        if let Ok(ended) = server.join() {
-            ended?;
-        }
-        Ok(Shown {
-            devices: values.len() as u64,
-            analyzed: shown?,
-            task: task.clone(),
-        })
+    collect(&task, values, url, say)?;
+    Connection::new(operator, None)?.close(&task, 0, None)?;
+    say("The operator has closed the window: its reports are in a random order.".to_owned());
+    let analyzed = fetch(&task, url, shuffler.token(), (&key, confidence))?;
+    shuffler.stop()?;
+    Ok(Shown {
+        devices: values.len() as u64,
+        analyzed,
+        task,
     })
 }
 

@@ -91,16 +91,17 @@ pub fn make(
     number: u8,
     folder: &Path,
 ) -> Result<(PathBuf, PathBuf, Bytes32), ServiceError> {
-    make_at(party, number, folder, None)
+    let (secret_path, public_path, public, _) = make_at(party, number, folder, None)?;
+    Ok((secret_path, public_path, public))
 }
 
-/// The same with the time at which they are made.
+/// The same with the time at which they are made, and the secret key.
 pub(crate) fn make_at(
     party: Party,
     number: u8,
     folder: &Path,
     made: Option<u64>,
-) -> Result<(PathBuf, PathBuf, Bytes32), ServiceError> {
+) -> Result<(PathBuf, PathBuf, Bytes32, SecretKey), ServiceError> {
     let (public, secret) = AwsLc.keys()?;
     let name = match (party, number) {
         (Party::Shuffler, number) => format!("{}-{number}", party.name()),
@@ -109,19 +110,18 @@ pub(crate) fn make_at(
     let path = |ending: &str| folder.join(format!("{name}.{ending}"));
     let (secret_path, public_path) = (path("key"), path("pub"));
     std::fs::create_dir_all(folder).map_err(ServiceError::unwritable(folder))?;
-    let secret = Some(Bytes32(*secret.bytes()));
     let mut file = KeyFile {
         party,
         number,
         public,
-        secret,
+        secret: Some(Bytes32(*secret.bytes())),
         made,
         retired: None,
     };
     create(&secret_path, file.text().as_bytes())?;
     file.secret = None;
     create(&public_path, file.text().as_bytes())?;
-    Ok((secret_path, public_path, public))
+    Ok((secret_path, public_path, public, secret))
 }
 
 /// The analyzer's public key, from either of its files.

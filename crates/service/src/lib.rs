@@ -11,6 +11,7 @@
 //! to begin with, and no party needs to trust another with its key.
 
 pub mod answer;
+pub mod audit;
 pub mod client;
 pub mod demo;
 mod error;
@@ -19,6 +20,7 @@ pub mod intake;
 pub mod keyring;
 pub mod keys;
 pub mod ledger;
+pub mod loopback;
 pub mod schedule;
 mod secure_file;
 pub mod server;

@@ -8,11 +8,13 @@ use crate::progress::Progress;
 use crate::question::{RoundFlags, described};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
-use shuffledp::protocol::audit::{self, AuditSpec, Audited, Evidence, Held, Holds, Place};
+use shuffledp::protocol::audit::{self, Audit, AuditSpec, Audited, Evidence, Held, Holds, Place};
 use shuffledp::{Input, RoundSpec, Side, grouped, plain, rounded};
 use std::process::ExitCode;
 use std::str::FromStr;
 
+/// Runs of each dataset behind a running shuffler: about a minute.
+const TRIALS_ON_THE_NETWORK: u64 = 1000;
 /// Exit code if the attack exceeded the upper bound.
 const VIOLATED: u8 = 3;
 
@@ -92,6 +94,11 @@ pub(crate) struct AuditArguments {
         help_heading = "Attack"
     )]
     fault: Option<Fault>,
+    /// Attack a running shuffler: reports are sealed, sent to it on loopback, stored, released and fetched;
+    /// with 1000 runs unless --trials says otherwise. The seed is that of the reports, not of the shuffler
+    #[cfg(feature = "service")]
+    #[arg(long, help_heading = "Attack")]
+    network: bool,
 }
 
 impl AuditArguments {
@@ -120,15 +127,67 @@ impl AuditArguments {
         spec.others = others
             .map(|text| held(input, "--others", text))
             .transpose()?;
+        if self.network() && spec.trials.is_none() {
+            spec.trials = Some(TRIALS_ON_THE_NETWORK);
+        }
         let audit = spec.prepare()?;
         let progress = Progress::of(audit.runs(), "runs");
-        let audited = audit.run(|runs| progress.advance(runs))?;
+        let ran = |runs| progress.advance(runs);
+        let audited = match self.network() {
+            false => audit.run(ran)?,
+            true => self.on_the_network(&round, audit, ran)?,
+        };
         drop(progress);
         let code = match audited.violated {
             true => ExitCode::from(VIOLATED),
             false => ExitCode::SUCCESS,
         };
         Ok((self.found(&round, &audited), code))
+    }
+
+    #[cfg(feature = "service")]
+    fn network(&self) -> bool {
+        self.network
+    }
+
+    /// Attacks a running shuffler, or one whose store has the fault.
+    #[cfg(feature = "service")]
+    fn on_the_network(
+        &self,
+        round: &RoundSpec,
+        audit: Audit,
+        ran: impl Fn(u64) + Sync,
+    ) -> Result<Audited, Failure> {
+        use shuffledp_service::audit::{Defect, UnderAudit};
+        let defect = match self.fault {
+            Some(Fault::NoShuffle) => Some(Defect::KeepsOrder),
+            Some(Fault::LeakFirst) => Some(Defect::KeepsFirst),
+            Some(Fault::HalfNoise) | None => None,
+        };
+        let folder = tempfile::tempdir().map_err(|error| {
+            Failure::incomplete(format!("a temporary folder cannot be made: {error}"))
+        })?;
+        let promise = (audit.answer().upper().value(), self.delta.0);
+        let shuffler = UnderAudit::start(round, promise, defect, folder.path())?;
+        let audited = shuffler.audit(audit, ran)?;
+        shuffler.stop()?;
+        Ok(audited)
+    }
+
+    #[cfg(not(feature = "service"))]
+    fn network(&self) -> bool {
+        false
+    }
+
+    /// There is no flag for it.
+    #[cfg(not(feature = "service"))]
+    fn on_the_network(
+        &self,
+        _: &RoundSpec,
+        audit: Audit,
+        ran: impl Fn(u64) + Sync,
+    ) -> Result<Audited, Failure> {
+        Ok(audit.run(ran)?)
     }
 
     fn found(&self, spec: &RoundSpec, audited: &Audited) -> Report {
@@ -147,6 +206,9 @@ impl AuditArguments {
                 " A fraction {} of them drops out, which the upper bound does not credit.",
                 plain(setting.dropout)
             );
+        }
+        if self.network() {
+            sentence += " Reports go through a running shuffler, its sockets and its store.";
         }
         sentence += match self.fault {
             None => "",
@@ -211,6 +273,7 @@ impl AuditArguments {
                 "dropout": setting.dropout,
                 "seed": setting.seed,
                 "broken": fault.map(|fault| fault.get_name().to_owned()),
+                "network": self.network(),
             },
             "violated": audited.violated,
         }))

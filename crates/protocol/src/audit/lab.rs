@@ -25,7 +25,7 @@ const SHORT: usize = 2;
 pub(super) struct Lab<'a, R, P> {
     pub(super) randomizer: &'a R,
     pub(super) setting: &'a Setting,
-    pub(super) shuffle: Shuffle,
+    pub(super) shuffle: Shuffle<'a>,
     pub(super) attendance: Attendance,
     pub(super) ran: &'a P,
     /// Series of runs so far: each has generators of its own.
@@ -277,7 +277,7 @@ impl<R: Randomizer> Devices for Line<'_, R> {
 
 /// The shuffler that is audited, which is given a whole batch.
 struct Audited<'a> {
-    shuffle: Shuffle,
+    shuffle: Shuffle<'a>,
     length: usize,
     random: &'a RefCell<Simulated>,
     reports: &'a mut Vec<u8>,

@@ -179,6 +179,9 @@ pub enum AuditError {
         /// The fraction.
         colluding: f64,
     },
+    /// Rounds in which some stay silent, behind a shuffler that is another program.
+    #[error("an audit of a running shuffler is of rounds in which everybody takes part")]
+    SomeAreSilent,
     /// More reports than fit into memory.
     #[error(
         "users {users} with reports of {bytes} bytes: an audit holds all of a run in memory, up to 2^28 bytes"
@@ -234,7 +237,7 @@ pub enum AuditError {
 ///     confidence: Confidence::new(0.95).unwrap(),
 ///     seed: 1,
 /// };
-/// let finding = audit(&randomizer, &pairs, &setting, shuffled, |_| ())?;
+/// let finding = audit(&randomizer, &pairs, &setting, &shuffled, |_| ())?;
 /// assert!(finding.epsilon > 0.5 && finding.epsilon < 2.0);
 /// # Ok::<(), shuffledp_protocol::audit::AuditError>(())
 /// ```
@@ -242,7 +245,7 @@ pub fn audit<R, V>(
     randomizer: &R,
     pairs: &[Pair<V>],
     setting: &Setting,
-    shuffle: Shuffle,
+    shuffle: Shuffle<'_>,
     ran: impl Fn(u64) + Sync,
 ) -> Result<Finding, AuditError>
 where

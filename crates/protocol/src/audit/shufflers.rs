@@ -7,13 +7,13 @@ use std::io::Cursor;
 /// Memory of a batch: audits are of small ones.
 const MEMORY: usize = 1 << 30;
 
-/// A shuffler that is being audited: gives out `reports`, each of so many bytes.
-pub type Shuffle = fn(
-    reports: &[u8],
-    length: usize,
-    random: &mut Simulated,
-    each: &mut dyn FnMut(&[u8]),
-) -> Result<(), ShuffleError>;
+/// A shuffler that is being audited: takes reports, each of so many bytes, in the order in which they are
+/// sent, and hands them to `each` as an analyzer gets them; none where it releases nothing. Several threads
+/// call it at once, each with a batch of its own.
+pub type Shuffle<'s> = &'s (
+        dyn Fn(&[u8], usize, &mut Simulated, &mut dyn FnMut(&[u8])) -> Result<(), ShuffleError>
+            + Sync
+    );
 
 /// The shuffler that collections use.
 pub fn shuffled(

@@ -95,7 +95,7 @@ pub struct AuditSpec {
 pub struct Audit {
     setting: Setting,
     answer: Answer<Epsilon>,
-    shuffle: Shuffle,
+    fault: Option<Fault>,
     attack: Attack,
 }
 
@@ -181,11 +181,7 @@ impl AuditSpec {
         Ok(Audit {
             setting,
             answer,
-            shuffle: match self.fault {
-                Some(Fault::NoShuffle) => unshuffled,
-                Some(Fault::LeakFirst) => leaking,
-                Some(Fault::HalfNoise) | None => shuffled,
-            },
+            fault: self.fault,
             attack,
         })
     }
@@ -307,9 +303,28 @@ impl Audit {
         })
     }
 
-    /// Attacks; `ran` is told of every few runs.
+    /// What is proved of the rounds that will be run.
+    pub fn answer(&self) -> &Answer<Epsilon> {
+        &self.answer
+    }
+
+    /// Attacks the shuffler of this library, or a broken copy of it; `ran` is told of every few runs.
     pub fn run(self, ran: impl Fn(u64) + Sync) -> Result<Audited, AuditError> {
-        let (setting, shuffle) = (&self.setting, self.shuffle);
+        let shuffle: Shuffle<'_> = match self.fault {
+            Some(Fault::NoShuffle) => &unshuffled,
+            Some(Fault::LeakFirst) => &leaking,
+            Some(Fault::HalfNoise) | None => &shuffled,
+        };
+        self.run_behind(shuffle, ran)
+    }
+
+    /// Attacks another shuffler: of the faults, [`Fault::HalfNoise`] alone is put in here.
+    pub fn run_behind(
+        self,
+        shuffle: Shuffle<'_>,
+        ran: impl Fn(u64) + Sync,
+    ) -> Result<Audited, AuditError> {
+        let setting = &self.setting;
         let (finding, pair) = match &self.attack {
             Attack::Category(device, pairs) => {
                 let finding = audit(device, pairs, setting, shuffle, ran)?;

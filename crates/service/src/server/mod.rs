@@ -42,6 +42,9 @@ pub(crate) struct Served {
     pub(crate) open: Arc<OpenTask>,
     pub(crate) analyzer: Option<Bytes32>,
     pub(crate) guarantee: Guarantee,
+    /// Held while windows are closed: what an operator closes is not closed by the clock in between, and is
+    /// in the answer to the operator.
+    closing: Mutex<()>,
 }
 
 /// A shuffler.
@@ -104,6 +107,7 @@ impl Service {
                 guarantee: task.guarantee()?,
                 open: Arc::new(OpenTask::new(task, schedule, first_open)),
                 analyzer: entry.analyzer_token_sha256,
+                closing: Mutex::default(),
             };
             tasks.insert(id, served);
         }
@@ -181,6 +185,10 @@ impl Service {
         served: &Served,
         first_open: u64,
     ) -> Result<Vec<Record>, StoreError> {
+        let _one_at_a_time = served
+            .closing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let standing = self.store.close_windows(id, first_open)?;
         let before = served.open.first_open.fetch_max(standing, Ordering::AcqRel);
         if before < standing {
