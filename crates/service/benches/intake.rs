@@ -1,5 +1,6 @@
 //! Reports through sockets into a store: how many a second, how late the answers are, how much memory, and
-//! whether all of them are in the batch. `cargo bench -p shuffledp-service --bench intake`.
+//! whether all of them are in the batch; then several times as much as it takes. `cargo bench -p
+//! shuffledp-service --bench intake`.
 //!
 //! Rates depend on the machine, so each is beside a yardstick of the same run: how many outer layers this
 //! machine opens a second on all cores and does nothing else. The clients run on the same cores.
@@ -17,27 +18,29 @@ use shuffledp_protocol::task::{Bytes32, Task, TaskSpec, Values};
 use shuffledp_randomizers::Secure;
 use shuffledp_service::AwsLc;
 use shuffledp_service::client::Connection;
-use shuffledp_service::folders::write_task;
 use shuffledp_service::keyring::Keyring;
 use shuffledp_service::keys::{Party, make};
-use shuffledp_service::schedule::SystemClock;
-use shuffledp_service::server::access::new_token;
-use shuffledp_service::server::config::{Config, TaskConfig};
-use shuffledp_service::server::{Listening, Service, open_store};
+use shuffledp_service::loopback::Loopback;
+use shuffledp_service::server::config::Config;
+use shuffledp_service::server::open_store;
+use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{available_parallelism, scope};
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use zeroize::Zeroizing;
 
 /// Connections that send one report a request, as many devices do.
 const DEVICES_AT_ONCE: usize = 64;
 /// Connections of relays, and the envelopes of one of their requests.
 const RELAYS: usize = 8;
 const TOGETHER: usize = 100;
+/// Clients that never wait, for so long, at a queue of a few of their requests.
+const CROWD: usize = 64;
+const SECONDS_OF_TOO_MUCH: u64 = 10;
+const SMALL_QUEUE: usize = 512 << 10;
 
-fn task(folder: &Path, window_seconds: Option<u64>) -> Task {
+fn task(folder: &Path) -> Task {
     let (_, _, analyzer_key) = make(Party::Analyzer, 0, folder).unwrap();
     let mut randomizer = RandomizerSpec::new("krr").unwrap();
     (randomizer.k, randomizer.epsilon0) = (Some(100), Some(2.0.into()));
@@ -49,7 +52,7 @@ fn task(folder: &Path, window_seconds: Option<u64>) -> Task {
         values: Values::Numbered,
         epsilon: 1.0,
         delta: 1e-8,
-        window_seconds,
+        window_seconds: None,
         analyzer_key,
     });
     task.unwrap()
@@ -142,56 +145,104 @@ fn memory() -> f64 {
     kilobytes.unwrap_or(f64::NAN) / 1024.0
 }
 
-fn main() {
-    let count = std::env::var("REPORTS").map_or(100_000, |text| text.parse().unwrap());
-    let database = std::env::var("STORE").ok();
-    let folder = tempfile::tempdir().unwrap();
-    let task = task(folder.path(), None);
-    let file = folder.path().join("task.json");
-    write_task(&task, &file).unwrap();
-    let (token, hash) = new_token().unwrap();
-    let mut config = Config::new(TaskConfig {
-        file,
-        analyzer_token_sha256: Some(hash),
-    });
-    let any_port = "127.0.0.1:0".parse().unwrap();
-    (config.listen, config.operator_listen) = (any_port, any_port);
-    config.keys.folder = folder.path().join("keys");
-    config.store.folder = folder.path().join("store");
-    config.store.master_key = folder.path().join("master.key");
-    config.store.postgres.clone_from(&database);
-    let shufflers = if database.is_some() { 2 } else { 1 };
-    let (mut urls, mut operators, mut stops, mut key) = (Vec::new(), Vec::new(), Vec::new(), None);
-    for _ in 0..shufflers {
-        let store = open_store(&config.store).unwrap();
-        let service = Service::new(config.clone(), store, Arc::new(SystemClock)).unwrap();
-        key = service.active_key();
-        let listening = Listening::bind(service).unwrap();
-        urls.push(format!("http://{}", listening.public()));
-        operators.push(format!("http://{}", listening.operator()));
-        let (stop, stopped) = oneshot::channel::<()>();
-        let server = std::thread::spawn(move || {
-            listening.run(async {
-                let _ = stopped.await;
+/// What became of the requests of one client.
+#[derive(Default)]
+struct Turned {
+    taken: Vec<usize>,
+    away: u64,
+    /// Sums and the largest of the seconds that it was told to wait.
+    wait: u64,
+    longest: u64,
+}
+
+/// Clients that never wait, whatever they are told: as much as the machine can send. Each body is sent until
+/// it is taken.
+fn overload(url: &str, task: &Task, bodies: &[Vec<u8>], seconds: u64) -> (Vec<Turned>, f64) {
+    let path = format!("{url}/v1/tasks/{}/reports", task.id());
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let watch = AtomicUsize::new(0);
+    let turned = scope(|scope| {
+        let clients = (0..CROWD).map(|client| {
+            let path = &path;
+            scope.spawn(move || {
+                let agent: ureq::Agent = ureq::Agent::config_builder()
+                    .http_status_as_error(false)
+                    .build()
+                    .into();
+                let mut turned = Turned::default();
+                let mut mine = (client..bodies.len()).step_by(CROWD);
+                let mut next = mine.next();
+                while let Some(place) = next
+                    && Instant::now() < end
+                {
+                    let response = agent.post(path).send(&bodies[place][..]).unwrap();
+                    match response.status().as_u16() {
+                        202 => {
+                            turned.taken.push(place);
+                            next = mine.next();
+                        }
+                        503 => {
+                            let wait = response.headers()["retry-after"].to_str().unwrap();
+                            let wait: u64 = wait.parse().unwrap();
+                            turned.away += 1;
+                            turned.wait += wait;
+                            turned.longest = turned.longest.max(wait);
+                        }
+                        other => panic!("{other}"),
+                    }
+                }
+                assert!(
+                    next.is_some(),
+                    "a client ran out of reports: give more of them"
+                );
+                turned
             })
         });
-        stops.push((stop, server));
-    }
-    println!(
-        "{count} reports twice, {} cores, {shufflers} shuffler(s) on {}; clients on the same cores",
-        cores(),
-        database
-            .as_deref()
-            .map_or("the embedded store", |_| "PostgreSQL")
-    );
+        let clients: Vec<_> = clients.collect();
+        while Instant::now() < end {
+            watch.fetch_max(memory() as usize, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        clients
+            .into_iter()
+            .map(|client| client.join().unwrap())
+            .collect()
+    });
+    (turned, watch.into_inner() as f64)
+}
+
+fn config(folder: &Path, task: &Task, database: Option<&String>) -> (Config, Zeroizing<String>) {
+    let (mut config, token) = Loopback::config(std::slice::from_ref(task), folder).unwrap();
+    config.store.postgres = database.cloned();
+    (config, token)
+}
+
+/// Reports at the rate at which they are answered: one a request, and many.
+fn measure(folder: &Path, database: Option<&String>, count: usize) {
+    let task = task(folder);
+    let (config, token) = config(folder, &task, database);
+    let shufflers = if database.is_some() { 2 } else { 1 };
+    let running: Vec<Loopback> = (0..shufflers)
+        .map(|_| {
+            let store = open_store(&config.store).unwrap();
+            Loopback::run(config.clone(), store, token.clone()).unwrap()
+        })
+        .collect();
+    let urls: Vec<String> = running.iter().map(|one| one.url().to_owned()).collect();
     let connection = Connection::new(&urls[0], None).unwrap();
-    let operator = Connection::new(&operators[0], None).unwrap();
+    let operator = Connection::new(running[0].operator(), None).unwrap();
+    let place = database.map_or("the embedded store", |_| "PostgreSQL");
+    println!(
+        "{count} reports twice, {} cores, {shufflers} shuffler(s) on {place}",
+        cores()
+    );
     for (name, together, connections) in [
         ("one report a request", 1, DEVICES_AT_ONCE),
         ("relays, 100 envelopes a request", TOGETHER, RELAYS),
     ] {
-        let window = *connection.now(&task).unwrap().windows.start();
-        let envelopes = sealed(&task, key.unwrap(), window, count);
+        let now = connection.now(&task).unwrap();
+        let (key, window) = (now.key, *now.windows.start());
+        let envelopes = sealed(&task, key, window, count);
         let limit = yardstick(&task, &config.keys.folder, &envelopes);
         let bodies: Vec<Vec<u8>> = envelopes.chunks(together).map(<[_]>::concat).collect();
         drop(envelopes);
@@ -210,11 +261,11 @@ fn main() {
             at(0.99),
             envelope_length(&task)
         );
+        drop(bodies);
         let start = Instant::now();
-        operator.close(&task, window, None).unwrap();
+        let closed = operator.close(&task, window, None).unwrap();
         let sealing = start.elapsed().as_secs_f64();
-        let batches = connection.batches(&task, &token).unwrap();
-        let batch = batches.iter().find(|batch| batch.window == window).unwrap();
+        let batch = closed.iter().find(|batch| batch.window == window).unwrap();
         assert_eq!(
             batch.reports, count as u64,
             "reports were lost, or came twice"
@@ -227,8 +278,69 @@ fn main() {
             start.elapsed().as_secs_f64()
         );
     }
-    for (stop, server) in stops {
-        drop(stop);
-        server.join().unwrap().unwrap();
-    }
+    running.into_iter().for_each(|one| one.stop().unwrap());
+}
+
+/// Clients that send several times as much as the shuffler takes.
+fn too_much(folder: &Path, database: Option<&String>, count: usize) {
+    let task = task(folder);
+    let (mut config, token) = config(folder, &task, database);
+    config.limits.queue_bytes = SMALL_QUEUE;
+    let store = open_store(&config.store).unwrap();
+    let running = Loopback::run(config, store, token.clone()).unwrap();
+    let connection = Connection::new(running.url(), None).unwrap();
+    let key = connection.now(&task).unwrap().key;
+    let envelopes = sealed(&task, key, 0, count);
+    let bodies: Vec<Vec<u8>> = envelopes.chunks(TOGETHER).map(<[_]>::concat).collect();
+    drop(envelopes);
+    let before = memory();
+    let (turned, most) = overload(running.url(), &task, &bodies, SECONDS_OF_TOO_MUCH);
+    let taken: usize = turned.iter().map(|client| client.taken.len()).sum();
+    let away: u64 = turned.iter().map(|client| client.away).sum();
+    let share =
+        |client: &Turned| client.away as f64 / (client.away + client.taken.len() as u64) as f64;
+    let shares = turned.iter().map(share);
+    let (least, largest) = shares.fold((1.0f64, 0.0f64), |(least, largest), share| {
+        (least.min(share), largest.max(share))
+    });
+    let offered = (taken as u64 + away) as f64 / taken as f64;
+    let waits: u64 = turned.iter().map(|client| client.wait).sum();
+    let longest = turned.iter().map(|client| client.longest).max().unwrap();
+    println!(
+        "too much: {CROWD} clients that never wait, a queue of {} KiB: {:.1} times what was taken; each was \
+         turned away {:.0} to {:.0} % of the time, and asked to wait {:.1} s on average, {longest} \
+         at most; memory {before:.0} -> {most:.0} MiB",
+        SMALL_QUEUE / 1024,
+        offered,
+        100.0 * least,
+        100.0 * largest,
+        waits as f64 / away as f64,
+    );
+    let start = Instant::now();
+    let done: HashSet<usize> = turned.into_iter().flat_map(|client| client.taken).collect();
+    let other = (0..bodies.len())
+        .find(|place| !done.contains(place))
+        .unwrap();
+    connection.send(&task, &bodies[other]).unwrap();
+    println!(
+        "  afterwards {TOGETHER} reports are taken in {:.1} ms",
+        1e3 * start.elapsed().as_secs_f64()
+    );
+    let operator = Connection::new(running.operator(), None).unwrap();
+    let closed = operator.close(&task, 0, None).unwrap();
+    assert_eq!(
+        closed[0].reports as usize,
+        TOGETHER * (taken + 1),
+        "reports were lost, or came twice"
+    );
+    println!("  all that were taken are in the batch");
+    running.stop().unwrap();
+}
+
+fn main() {
+    let count = std::env::var("REPORTS").map_or(100_000, |text| text.parse().unwrap());
+    let database = std::env::var("STORE").ok();
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    measure(folders[0].path(), database.as_ref(), count);
+    too_much(folders[1].path(), database.as_ref(), count);
 }

@@ -37,6 +37,16 @@ impl Loopback {
         folder: &Path,
         around: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
     ) -> Result<Self, ServiceError> {
+        let (config, token) = Self::config(tasks, folder)?;
+        let store = around(open_store(&config.store)?);
+        Self::run(config, store, token)
+    }
+
+    /// A configuration with these tasks, whose files are written, and the token of their analyzer.
+    pub fn config(
+        tasks: &[Task],
+        folder: &Path,
+    ) -> Result<(Config, Zeroizing<String>), ServiceError> {
         std::fs::create_dir_all(folder).map_err(ServiceError::unwritable(folder))?;
         let (token, hash) = new_token()?;
         let mut served = Vec::new();
@@ -58,7 +68,23 @@ impl Loopback {
         config.keys.folder = folder.join("keys");
         config.store.folder = folder.join("store");
         config.store.master_key = folder.join("master.key");
-        let store = around(open_store(&config.store)?);
+        Ok((config, token))
+    }
+
+    /// Starts a shuffler of this configuration, whose addresses must be on loopback.
+    pub fn run(
+        config: Config,
+        store: Arc<dyn Store>,
+        token: Zeroizing<String>,
+    ) -> Result<Self, ServiceError> {
+        if let Some(address) = [config.listen, config.operator_listen]
+            .into_iter()
+            .find(|address| !address.ip().is_loopback())
+        {
+            return Err(ServiceError::Config {
+                message: format!("{address} is not on loopback"),
+            });
+        }
         let service = Service::new(config, store, Arc::new(SystemClock))?;
         let listening = Listening::bind(service)?;
         let [url, operator] =
