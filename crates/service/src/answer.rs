@@ -9,7 +9,7 @@ use crate::error::ServiceError;
 use crate::folders::Device;
 use crate::ledger::{Decision, Ledger, Status};
 use shuffledp_protocol::envelope::ShufflerKey;
-use shuffledp_protocol::task::{Task, Value};
+use shuffledp_protocol::task::{Bytes32, Task, Value};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,8 @@ pub struct Habits {
     pub pinned: Option<ShufflerKey>,
     /// Whether a dummy is sent where the coin says to stay silent.
     pub cover: bool,
+    /// What the device was sent for this window ([`crate::folders::context_of`]); nothing where it is none.
+    pub context: Option<Bytes32>,
 }
 
 /// What a device did.
@@ -78,6 +80,9 @@ pub fn answer(
     let mut device = Device::new(task.clone(), now.key)?;
     if habits.cover {
         device = device.with_cover();
+    }
+    if let Some(context) = habits.context {
+        device = device.with_context(context);
     }
     let decided = match device.report(&mut held, window, value, &path) {
         Ok(decision) => Some((window, decision)),

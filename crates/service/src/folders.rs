@@ -11,6 +11,7 @@ use crate::ledger::{Decision, Ledger};
 use crate::secure_file::{create, create_with_folder, lock, replace};
 use crate::suite::AwsLc;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use shuffledp_protocol::Confidence;
 use shuffledp_protocol::batch::{Batch, Expired, Gathering};
 use shuffledp_protocol::envelope::{ShufflerKey, envelope_length, open, seal, seal_dummy};
@@ -51,12 +52,19 @@ pub fn write_batch(path: &Path, bytes: &[u8]) -> Result<(), ServiceError> {
     }
 }
 
+/// What devices were sent for a window, as their envelopes name it: the SHA-256 of a file, such as a model.
+pub fn context_of(path: &Path) -> Result<Bytes32, ServiceError> {
+    let bytes = std::fs::read(path).map_err(ServiceError::unreadable(path))?;
+    Ok(Bytes32(Sha256::digest(bytes).into()))
+}
+
 /// A device's side: the task, and the shuffler's key.
 #[derive(Debug)]
 pub struct Device {
     task: Task,
     shuffler: ShufflerKey,
     cover: bool,
+    context: Bytes32,
     random: Secure,
 }
 
@@ -68,6 +76,7 @@ impl Device {
             task,
             shuffler,
             cover: false,
+            context: Bytes32([0; 32]),
             random,
         })
     }
@@ -76,6 +85,13 @@ impl Device {
     /// by sees who answers.
     pub fn with_cover(mut self) -> Self {
         self.cover = true;
+        self
+    }
+
+    /// The same device, whose reports are about what it was sent ([`context_of`]): they are in one batch with
+    /// those about the same alone.
+    pub fn with_context(mut self, context: Bytes32) -> Self {
+        self.context = context;
         self
     }
 
@@ -143,13 +159,12 @@ impl Device {
     /// An envelope with a report about a value. It asks neither coin nor ledger.
     pub(crate) fn envelope(&mut self, window: u64, value: &Value) -> Result<Vec<u8>, ServiceError> {
         let report = self.task.randomize(value, &mut self.random)?;
-        let nothing = Bytes32([0; 32]);
         Ok(seal(
             &AwsLc,
             &self.task,
             &self.shuffler,
             window,
-            nothing,
+            self.context,
             &report,
             &mut self.random,
         )?)

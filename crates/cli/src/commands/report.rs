@@ -7,10 +7,10 @@ use crate::tables::refused_records;
 use clap::Args;
 use serde_json::json;
 use shuffledp::grouped;
-use shuffledp::protocol::task::{Task, Value};
+use shuffledp::protocol::task::{Bytes32, Task, Value};
 use shuffledp_service::answer::{Habits, answer};
 use shuffledp_service::client::Connection;
-use shuffledp_service::folders::{Device, read_task};
+use shuffledp_service::folders::{Device, context_of, read_task};
 use shuffledp_service::keys::shuffler_public;
 use shuffledp_service::ledger::{Decision, Ledger};
 use shuffledp_tables::Column;
@@ -56,6 +56,9 @@ pub(crate) struct ReportArguments {
     /// Write a dummy where the coin says to stay silent: nobody who sees envelopes sees who answers
     #[arg(long, requires = "value", help_heading = "One device")]
     cover: bool,
+    /// What devices were sent for this window, such as a model: a batch holds reports about one file alone
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
     /// Where the envelope goes, or the envelopes: a new file
     #[arg(long, value_name = "FILE", required_unless_present_any = ["status", "to"])]
     out: Option<PathBuf>,
@@ -104,12 +107,15 @@ impl ReportArguments {
             .shuffler_key
             .as_deref()
             .ok_or_else(|| needed("--shuffler-key"))?;
-        let device = Device::new(task.clone(), shuffler_public(key)?)?;
+        let mut device = Device::new(task.clone(), shuffler_public(key)?)?;
+        if self.cover {
+            device = device.with_cover();
+        }
+        if let Some(context) = self.context()? {
+            device = device.with_context(context);
+        }
         let asked = Asked {
-            device: match self.cover {
-                true => device.with_cover(),
-                false => device,
-            },
+            device,
             task,
             window: self.window.ok_or_else(|| needed("--window"))?.0,
             out: self.out.as_deref().ok_or_else(|| needed("--out"))?,
@@ -131,12 +137,18 @@ impl ReportArguments {
 }
 
 impl ReportArguments {
+    fn context(&self) -> Result<Option<Bytes32>, Failure> {
+        let context = self.context.as_deref().map(context_of);
+        Ok(context.transpose()?)
+    }
+
     fn send(&self, url: &str, task: &Task, value: &str, ledger: &Path) -> Result<Report, Failure> {
         let key = self.shuffler_key.as_deref();
         let habits = Habits {
             window: self.window.map(|window| window.0),
             pinned: key.map(shuffler_public).transpose()?,
             cover: self.cover,
+            context: self.context()?,
         };
         let connection = Connection::new(url, self.ca.as_deref())?;
         let answered = answer(&connection, task, ledger, &task.value(value)?, &habits)?;
