@@ -20,7 +20,7 @@
 //!          info = "shuffledp/1 inner" 01 03      aad = task id || window || context
 //! ```
 //!
-//! A dummy has random bytes for the last two fields. A device that stays silent may send one: nobody on the
+//! A dummy has random bytes for the last two fields, and the context that a report would have. A device that stays silent may send one: nobody on the
 //! way, who sees the length and the time of an envelope and no more, learns who takes part. The shuffler
 //! drops it.
 //!
@@ -189,6 +189,7 @@ pub fn seal_dummy(
     task: &Task,
     shuffler: &ShufflerKey,
     window: u64,
+    context: Bytes32,
     random: &mut Secure,
 ) -> Result<Vec<u8>, HpkeError> {
     let mut inner = Sealed {
@@ -197,7 +198,7 @@ pub fn seal_dummy(
     };
     random.fill(&mut inner.enc);
     random.fill(&mut inner.text);
-    let content = (DUMMY, Bytes32([0; 32]), inner);
+    let content = (DUMMY, context, inner);
     seal_outer(hpke, task, shuffler, window, content, random)
 }
 

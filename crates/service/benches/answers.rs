@@ -22,6 +22,7 @@ use shuffledp_service::keys::{Party, make};
 use shuffledp_service::loopback::Loopback;
 use std::time::Instant;
 
+const NOTHING: Bytes32 = Bytes32([0; 32]);
 const KINDS: [&str; 7] = [
     "202 a report",
     "202 the same again",
@@ -62,12 +63,13 @@ impl Sender {
     fn report(&mut self) -> Vec<u8> {
         let (task, key, random) = (&self.task, &self.key, &mut self.random);
         let report = task.randomize(&task.value("7").unwrap(), random).unwrap();
-        seal(&AwsLc, task, key, 0, Bytes32([0; 32]), &report, random).unwrap()
+        seal(&AwsLc, task, key, 0, NOTHING, &report, random).unwrap()
     }
 
     /// An envelope that opens and holds a kind that is not there: the whole text sealed by hand.
     fn unknown_kind(&mut self) -> Vec<u8> {
-        let dummy = seal_dummy(&AwsLc, &self.task, &self.key, 0, &mut self.random).unwrap();
+        let dummy =
+            seal_dummy(&AwsLc, &self.task, &self.key, 0, NOTHING, &mut self.random).unwrap();
         let (header, enc, tag) = (&dummy[..42], 32, 16);
         let mut plain = vec![0; dummy.len() - header.len() - enc - tag];
         self.random.fill(&mut plain);
@@ -84,7 +86,7 @@ impl Sender {
         };
         match kind {
             1 => self.last.clone(),
-            2 => seal_dummy(&AwsLc, &self.task, &self.key, 0, &mut self.random).unwrap(),
+            2 => seal_dummy(&AwsLc, &self.task, &self.key, 0, NOTHING, &mut self.random).unwrap(),
             6 => self.unknown_kind(),
             other => {
                 let envelope = self.report();

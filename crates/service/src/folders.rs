@@ -152,6 +152,7 @@ impl Device {
             &self.task,
             &self.shuffler,
             window,
+            self.context,
             random,
         )?)
     }

@@ -5,8 +5,13 @@
 //! submit ──queue, bounded in bytes──► open on every core ──► one transaction for many ──► answers
 //! ```
 //!
-//! * An answer is given when the transaction is on disk, and after the same transaction for reports, dummies,
-//!   repeated and malformed envelopes: neither what is answered nor when tells a dummy from a report.
+//! * An answer is given when the transaction is on disk, and after a transaction for reports, dummies, repeated
+//!   and malformed envelopes alike. A dummy is stored as a report is, so that neither what is answered nor
+//!   when tells the two apart, also where an envelope is sent again or its window has closed.
+//! * Whether a window is open is looked at first, by the number that everybody on the way can read: what is
+//!   too late or too early is not opened.
+//! * A task takes reports of the contexts that its operator has named, and no others: whoever makes one up
+//!   opens no batch with it.
 //! * Where the queue is full, [`Busy`] is said at once and nothing is held: memory is bounded by the queue.
 //!   Who is turned away depends on the moment alone. When the queue is more than half full, the newest are
 //!   opened first: their senders are still there.
@@ -21,7 +26,7 @@ use sha2::{Digest, Sha256};
 use shuffledp_protocol::envelope::{EnvelopeError, Kind, Opened, envelope_length, open, window_of};
 use shuffledp_protocol::hpke::SecretKey;
 use shuffledp_protocol::task::{Bytes32, Task};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
@@ -43,22 +48,62 @@ pub struct OpenTask {
     pub schedule: Schedule,
     /// The first window that is open, as the store said last. It never falls.
     pub first_open: AtomicU64,
+    /// The contexts that reports may have.
+    contexts: RwLock<BTreeSet<Bytes32>>,
+}
+
+/// The context of reports about nothing that devices were sent.
+const NOTHING: Bytes32 = Bytes32([0; 32]);
+/// The most contexts of a task: each is a batch of its own in every window.
+pub const MOST_CONTEXTS: usize = 1000;
+
+/// What a window is to a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Window {
+    Open,
+    Closed,
+    Early,
 }
 
 impl OpenTask {
-    /// A task whose windows before `first_open` are closed.
-    pub fn new(task: Task, schedule: Schedule, first_open: u64) -> Self {
+    /// A task whose windows before `first_open` are closed, with reports of these contexts; of nothing where
+    /// there are none.
+    pub fn new(task: Task, schedule: Schedule, first_open: u64, contexts: &[Bytes32]) -> Self {
+        let mut contexts: BTreeSet<Bytes32> = contexts.iter().copied().collect();
+        if contexts.is_empty() {
+            contexts.insert(NOTHING);
+        }
         Self {
             task,
             schedule,
             first_open: AtomicU64::new(first_open),
+            contexts: RwLock::new(contexts),
         }
     }
 
-    /// Whether a window takes reports.
-    pub fn takes(&self, window: u64, now: u64) -> bool {
+    /// Takes reports of one more context. Whether there was room for it.
+    pub fn add_context(&self, context: Bytes32) -> bool {
+        let mut contexts = self
+            .contexts
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        contexts.contains(&context) || (contexts.len() < MOST_CONTEXTS && contexts.insert(context))
+    }
+
+    fn has_context(&self, context: &Bytes32) -> bool {
+        let contexts = self.contexts.read().unwrap_or_else(PoisonError::into_inner);
+        contexts.contains(context)
+    }
+
+    fn window(&self, window: u64, now: u64) -> Window {
         let first_open = self.first_open.load(Ordering::Acquire);
-        self.schedule.open(now, first_open).contains(&window)
+        if window < first_open {
+            return Window::Closed;
+        }
+        match self.schedule.open(now, first_open).contains(&window) {
+            true => Window::Open,
+            false => Window::Early,
+        }
     }
 }
 
@@ -72,6 +117,20 @@ pub struct Busy;
 pub struct Room {
     bytes: usize,
     held: Arc<AtomicUsize>,
+    most: usize,
+}
+
+impl Room {
+    /// Takes room for so many bytes more.
+    pub fn grow(&mut self, bytes: usize) -> Result<(), Busy> {
+        let fits = |now: usize| now.checked_add(bytes).filter(|then| *then <= self.most);
+        let update = self
+            .held
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, fits);
+        update.map_err(|_| Busy)?;
+        self.bytes += bytes;
+        Ok(())
+    }
 }
 
 impl Drop for Room {
@@ -111,6 +170,7 @@ struct Shared {
     keys: RwLock<Arc<Vec<(u8, SecretKey)>>>,
     held: Arc<AtomicUsize>,
     most: usize,
+    most_in_window: u64,
     clock: Arc<dyn Clock>,
 }
 
@@ -148,13 +208,13 @@ pub struct Intake {
 
 impl Intake {
     /// Starts its threads: one for every core that opens envelopes, and one that writes. `most` bounds the
-    /// bytes of all envelopes that wait.
+    /// bytes of all envelopes that wait, `most_in_window` the envelopes that are taken for a window.
     pub fn start(
         store: Arc<dyn Store>,
         tallies: Arc<Tallies>,
         clock: Arc<dyn Clock>,
         keys: Vec<(u8, SecretKey)>,
-        most: usize,
+        (most, most_in_window): (usize, u64),
     ) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             waiting: Mutex::default(),
@@ -162,6 +222,7 @@ impl Intake {
             keys: RwLock::new(Arc::new(keys)),
             held: Arc::default(),
             most,
+            most_in_window,
             clock,
         });
         let mut threads = Vec::new();
@@ -169,8 +230,9 @@ impl Intake {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         for _ in 0..cores {
             let (shared, sender) = (Arc::clone(&shared), sender.clone());
+            let tallies = Arc::clone(&tallies);
             let opener = std::thread::Builder::new().name("open".to_owned());
-            threads.push(opener.spawn(move || open_all(&shared, &sender))?);
+            threads.push(opener.spawn(move || open_all(&shared, &tallies, &sender))?);
         }
         let writer = std::thread::Builder::new().name("write".to_owned());
         threads.push(writer.spawn(move || write_all(&receiver, store.as_ref(), &tallies))?);
@@ -187,20 +249,19 @@ impl Intake {
         *current = Arc::new(keys);
     }
 
-    /// Room for so many bytes, before they are read from the network.
-    pub fn room(&self, bytes: usize) -> Result<Room, Busy> {
-        let held = &self.shared.held;
-        let fits = |now: usize| {
-            now.checked_add(bytes)
-                .filter(|then| *then <= self.shared.most)
-        };
-        match held.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits) {
-            Ok(_) => Ok(Room {
-                bytes,
-                held: Arc::clone(held),
-            }),
-            Err(_) => Err(Busy),
+    /// Room that grows as bytes arrive from the network: who announces many and sends none holds none.
+    pub fn room(&self) -> Room {
+        Room {
+            bytes: 0,
+            held: Arc::clone(&self.shared.held),
+            most: self.shared.most,
         }
+    }
+
+    /// Whether so many bytes would find room now.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        let held = self.shared.held.load(Ordering::Acquire);
+        held.saturating_add(bytes) <= self.shared.most
     }
 
     /// Hands envelopes over, one after the other; their number of bytes is a multiple of the task's length.
@@ -239,35 +300,45 @@ impl Drop for Intake {
     }
 }
 
-fn open_all(shared: &Shared, opened: &Sender<OpenedJob>) {
+fn open_all(shared: &Shared, tallies: &Tallies, opened: &Sender<OpenedJob>) {
     while let Some(job) = shared.next() {
         let keys = Arc::clone(&shared.keys.read().unwrap_or_else(PoisonError::into_inner));
         let now = shared.clock.now().unwrap_or(0);
         // The writer stops after those that open.
-        if opened.send(open_job(job, &keys, now)).is_err() {
+        let most = shared.most_in_window;
+        let is_full = |task: &Bytes32, window| tallies.taken(task, window) >= most;
+        if opened.send(open_job(job, &keys, now, is_full)).is_err() {
             return;
         }
     }
 }
 
-fn open_job(job: Job, keys: &[(u8, SecretKey)], now: u64) -> OpenedJob {
+fn open_job(
+    job: Job,
+    keys: &[(u8, SecretKey)],
+    now: u64,
+    is_full: impl Fn(&Bytes32, u64) -> bool,
+) -> OpenedJob {
     let task = &job.task.task;
     let (mut found, mut arrivals) = (Vec::new(), Vec::new());
     for envelope in job.envelopes.chunks(envelope_length(task)) {
-        // Envelopes of windows that are not open are counted together, under one that is: nobody who makes up
-        // windows fills the memory with counts.
-        let open_now = window_of(envelope).filter(|window| job.task.takes(*window, now));
         let first_open = job.task.first_open.load(Ordering::Acquire);
-        let outcome = match (opened(task, keys, envelope), open_now) {
-            (None, _) => Err(Outcome::Malformed),
-            (Some(_), None) => Err(Outcome::Closed),
-            (Some(opened), _) if opened.kind == Kind::Dummy => Err(Outcome::Dummy),
-            (Some(opened), _) => {
-                arrivals.push(arrival(task, &opened));
-                Ok(arrivals.len() - 1)
-            }
+        let window = window_of(envelope).unwrap_or(0);
+        let (counted, outcome) = match job.task.window(window, now) {
+            // Envelopes of windows that are not open are counted together, under one that is: nobody who
+            // makes up windows fills the memory with counts.
+            Window::Closed => (first_open, Err(Outcome::Closed)),
+            Window::Early => (first_open, Err(Outcome::Early)),
+            Window::Open if is_full(&task.id(), window) => (window, Err(Outcome::Full)),
+            Window::Open => match opened(task, keys, envelope) {
+                Some(opened) if job.task.has_context(&opened.context) => {
+                    arrivals.push(arrival(task, &opened));
+                    (window, Ok(arrivals.len() - 1))
+                }
+                _ => (window, Err(Outcome::Malformed)),
+            },
         };
-        found.push((open_now.unwrap_or(first_open), outcome));
+        found.push((counted, outcome));
     }
     OpenedJob {
         task: Arc::clone(&job.task),
@@ -308,6 +379,7 @@ fn arrival(task: &Task, opened: &Opened) -> Arrival {
             tag(INNER_TAG, opened.inner.enc()),
         ],
         row: opened.inner.row(),
+        dummy: opened.kind == Kind::Dummy,
     }
 }
 
@@ -331,8 +403,9 @@ fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
         .iter_mut()
         .flat_map(|job| std::mem::take(&mut job.arrivals))
         .collect();
-    // A transaction is written even where no report is new: dummies alone are answered no sooner than a
+    // A transaction is written even where nothing is new: what is refused is answered no sooner than a
     // report.
+    let dummies: Vec<bool> = arrivals.iter().map(|arrival| arrival.dummy).collect();
     let taken = store.take(&arrivals).and_then(|taken| {
         if !taken.contains(&Taken::New) {
             store.ready()?;
@@ -351,6 +424,7 @@ fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
             Err(outcome) => *outcome,
             // Where the store failed there is no answer.
             Ok(place) => match taken.get(before + place) {
+                Some(Taken::New) if dummies[before + place] => Outcome::Dummy,
                 Some(Taken::New) => Outcome::Taken,
                 Some(Taken::Repeated) => Outcome::Repeated,
                 Some(Taken::Closed) => Outcome::Closed,
@@ -358,8 +432,9 @@ fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
             },
         };
         let outcomes: Vec<Outcome> = job.found.iter().map(|(_, found)| outcome(found)).collect();
+        let first_open = job.task.first_open.load(Ordering::Acquire);
         for ((window, _), outcome) in job.found.iter().zip(&outcomes) {
-            tallies.count(job.task.task.id(), *window, *outcome);
+            tallies.count(job.task.task.id(), *window, first_open, *outcome);
         }
         before += job.found.iter().filter(|(_, found)| found.is_ok()).count();
         // The sender may have gone.

@@ -86,6 +86,22 @@ impl Keyring {
         Ok(vec![self.make(now)?])
     }
 
+    /// Makes a new key and deletes all others at once: what was sealed to them opens no more.
+    pub fn replace_all(&mut self, now: u64) -> Result<Vec<Change>, ServiceError> {
+        let _one_at_a_time = self.guard()?;
+        self.read()?;
+        let mut changes = vec![self.make(now)?];
+        let active = self.active().map(|key| key.number);
+        for key in &self.keys {
+            if Some(key.file.number) != active {
+                std::fs::remove_file(&key.path).map_err(ServiceError::unwritable(&key.path))?;
+                changes.push(Change::Deleted(key.file.number));
+            }
+        }
+        self.read()?;
+        Ok(changes)
+    }
+
     /// Replaces the active key when it is older than `rotate` seconds, and deletes those that are retired for
     /// more than `overlap` seconds. Reads the folder anew: another shuffler may have changed it.
     pub fn tick(

@@ -56,6 +56,7 @@ impl Loopback {
             served.push(TaskConfig {
                 file,
                 analyzer_token_sha256: Some(hash),
+                contexts: Vec::new(),
             });
         }
         let none = || ServiceError::Config {

@@ -1,4 +1,4 @@
-//! Windows by the clock: which one it is, which ones take reports, and when a batch is no longer kept.
+//! Windows by the clock: which one it is, and which ones take reports.
 //!
 //! ```text
 //! window(t) = ⌊t / length⌋                    t in seconds since 1970, of this machine's clock
@@ -62,14 +62,6 @@ impl Schedule {
             Some(length) => first_open..=now / length,
         }
     }
-
-    /// Whether a batch of a window is past its end by more than `keep` seconds; never where windows are
-    /// closed by hand, since nothing says when that was.
-    pub fn outlived(&self, window: u64, keep: u64, now: u64) -> bool {
-        let end = |length: u64| window.saturating_add(1).saturating_mul(length);
-        self.length
-            .is_some_and(|length| end(length).saturating_add(keep) <= now)
-    }
 }
 
 #[cfg(test)]
@@ -93,21 +85,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn a_batch_is_kept_from_the_end_of_its_window_on() {
-        let schedule = Schedule {
-            length: Some(100),
-            grace: 10,
-        };
-        assert!(!schedule.outlived(9, 50, 1049));
-        assert!(schedule.outlived(9, 50, 1050));
-        assert!(!schedule.outlived(u64::MAX, 50, u64::MAX - 1));
-        let by_hand = Schedule {
-            length: None,
-            grace: 0,
-        };
-        assert!(!by_hand.outlived(0, 0, u64::MAX));
     }
 }

@@ -16,20 +16,26 @@ pub enum Outcome {
     Dummy,
     /// It is none of the task, or damaged.
     Malformed,
-    /// Its window is not open.
+    /// Its window is not open any more.
     Closed,
+    /// Its window is not open yet: somebody's clock is wrong.
+    Early,
+    /// Its window has as many reports as the shuffler holds.
+    Full,
     /// The store failed: it was not taken.
     Failed,
 }
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Taken,
         Self::Repeated,
         Self::Dummy,
         Self::Malformed,
         Self::Closed,
+        Self::Early,
+        Self::Full,
         Self::Failed,
     ];
 
@@ -41,6 +47,8 @@ impl Outcome {
             Self::Dummy => "dummy",
             Self::Malformed => "malformed",
             Self::Closed => "closed",
+            Self::Early => "early",
+            Self::Full => "full",
             Self::Failed => "failed",
         }
     }
@@ -63,14 +71,17 @@ struct OfTask {
 pub struct Tallies(Mutex<BTreeMap<Bytes32, OfTask>>);
 
 impl Tallies {
-    /// Counts an envelope of a window.
-    pub fn count(&self, task: Bytes32, window: u64, outcome: Outcome) {
+    /// Counts an envelope of a window, of a task whose windows before `first_open` are closed.
+    pub fn count(&self, task: Bytes32, window: u64, first_open: u64, outcome: Outcome) {
         let mut tasks = self.tasks();
         let counts = tasks.entry(task).or_default();
         counts.windows.entry(window).or_default()[outcome as usize] += 1;
-        if counts.windows.len() > MOST_WINDOWS
-            && let Some((_, oldest)) = counts.windows.pop_first()
+        // What is added up is shown: never a window that is open.
+        while counts.windows.len() > MOST_WINDOWS
+            && let Some(oldest) = counts.windows.first_entry()
+            && *oldest.key() < first_open
         {
+            let oldest = oldest.remove();
             for (sum, part) in counts.older.iter_mut().zip(oldest) {
                 *sum += part;
             }
@@ -88,6 +99,17 @@ impl Tallies {
         recent + counts.older[outcome as usize]
     }
 
+    /// How many envelopes of a window were taken since the start, as the shuffler itself knows it.
+    pub(crate) fn taken(&self, task: &Bytes32, window: u64) -> u64 {
+        let tasks = self.tasks();
+        let counts = tasks
+            .get(task)
+            .and_then(|counts| counts.windows.get(&window));
+        counts.map_or(0, |counts| {
+            counts[Outcome::Taken as usize] + counts[Outcome::Dummy as usize]
+        })
+    }
+
     /// A thread that panics while it counts leaves whole numbers.
     fn tasks(&self) -> MutexGuard<'_, BTreeMap<Bytes32, OfTask>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -103,9 +125,9 @@ mod tests {
     fn an_open_window_shows_nothing() {
         let (tallies, task) = (Tallies::default(), Bytes32([1; 32]));
         for window in [3, 4, 4, 5] {
-            tallies.count(task, window, Outcome::Taken);
+            tallies.count(task, window, 3, Outcome::Taken);
         }
-        tallies.count(task, 4, Outcome::Repeated);
+        tallies.count(task, 4, 3, Outcome::Repeated);
         for (first_open, taken) in [(3, 0), (4, 1), (5, 3), (6, 4)] {
             assert_eq!(tallies.closed(&task, first_open, Outcome::Taken), taken);
         }
@@ -118,9 +140,15 @@ mod tests {
         let (tallies, task) = (Tallies::default(), Bytes32([1; 32]));
         let windows = 10 * MOST_WINDOWS as u64;
         for window in 0..windows {
-            tallies.count(task, window, Outcome::Taken);
+            tallies.count(task, window, window, Outcome::Taken);
         }
         assert_eq!(tallies.closed(&task, windows, Outcome::Taken), windows);
         assert_eq!(tallies.tasks()[&task].windows.len(), MOST_WINDOWS);
+        // Of windows that are open none is added up to the rest.
+        for window in windows..2 * windows {
+            tallies.count(task, window, windows, Outcome::Taken);
+        }
+        assert_eq!(tallies.closed(&task, windows, Outcome::Taken), windows);
+        assert_eq!(tallies.taken(&task, windows + 1), 1);
     }
 }

@@ -80,7 +80,7 @@ impl Store for Defective {
         if self.defect != Defect::ReleasesAll {
             let mut kept = self.kept();
             for (report, taken) in reports.iter().zip(&taken) {
-                if *taken == Taken::New {
+                if *taken == Taken::New && !report.dummy {
                     let arrived = kept.arrived.entry(report.batch).or_default();
                     arrived.push(report.row.clone());
                 }
@@ -93,12 +93,12 @@ impl Store for Defective {
         self.store.close_windows(task, first_open)
     }
 
-    fn close(&self, batch: &BatchName, smallest: u64) -> Result<Record, StoreError> {
+    fn close(&self, batch: &BatchName, smallest: u64, now: u64) -> Result<Record, StoreError> {
         if self.defect == Defect::ReleasesAll {
-            return self.store.close(batch, 1);
+            return self.store.close(batch, 1, now);
         }
         let _one_at_a_time = self.closing.lock().unwrap_or_else(PoisonError::into_inner);
-        let record = self.store.close(batch, smallest)?;
+        let record = self.store.close(batch, smallest, now)?;
         let arrived = self.kept().arrived.remove(batch);
         if let (true, Some(arrived)) = (record.state.may_be_fetched(), arrived) {
             let bytes = self.in_order(&self.store.read(batch)?, &arrived);
@@ -107,8 +107,8 @@ impl Store for Defective {
         Ok(self.changed(record))
     }
 
-    fn batches(&self, task: &Bytes32) -> Result<Vec<Record>, StoreError> {
-        let records = self.store.batches(task)?;
+    fn batches(&self, task: &Bytes32, from: u64) -> Result<Vec<Record>, StoreError> {
+        let records = self.store.batches(task, from)?;
         Ok(records
             .into_iter()
             .map(|record| self.changed(record))
@@ -136,6 +136,14 @@ impl Store for Defective {
 
     fn journal(&self) -> Result<Vec<Entry>, StoreError> {
         self.store.journal()
+    }
+
+    fn entry(&self, number: u64) -> Result<Option<Entry>, StoreError> {
+        self.store.entry(number)
+    }
+
+    fn last_entry(&self) -> Result<Option<Entry>, StoreError> {
+        self.store.last_entry()
     }
 
     fn ready(&self) -> Result<(), StoreError> {

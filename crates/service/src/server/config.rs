@@ -2,6 +2,7 @@
 //! the folder of the file.
 
 use crate::error::ServiceError;
+use crate::intake::MOST_CONTEXTS;
 use serde::{Deserialize, Serialize};
 use shuffledp_protocol::task::Bytes32;
 use std::net::SocketAddr;
@@ -48,6 +49,10 @@ pub struct TaskConfig {
     /// The hash of the token with which its analyzer fetches batches; without it nobody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analyzer_token_sha256: Option<Bytes32>,
+    /// What its devices are sent, as the SHA-256 of a file such as a model; reports about anything else are
+    /// refused. None where they are sent nothing. More can be named while it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contexts: Vec<Bytes32>,
 }
 
 /// The keys that devices seal to.
@@ -100,6 +105,10 @@ pub struct LimitsConfig {
     pub queue_bytes: usize,
     /// The most envelopes of one request, from a relay.
     pub envelopes_in_request: usize,
+    /// The most envelopes that are taken for one window of a task: a batch is put into order in memory.
+    pub envelopes_in_window: u64,
+    /// The most connections at a time.
+    pub connections: usize,
     /// The most seconds for a request to arrive.
     pub request_seconds: u64,
     /// The most seconds that a shutdown waits for requests that are under way.
@@ -165,6 +174,10 @@ impl Default for LimitsConfig {
             // Some 300,000 reports of a categorical task.
             queue_bytes: 64 << 20,
             envelopes_in_request: 1000,
+            // A categorical batch of so many takes some 2 GB while it is put into order.
+            envelopes_in_window: 5_000_000,
+            // Below the 65,536 files that the unit allows.
+            connections: 10_000,
             request_seconds: 30,
             shutdown_seconds: 30,
             retry_after_seconds: 30,
@@ -172,6 +185,8 @@ impl Default for LimitsConfig {
     }
 }
 
+/// The most windows of a task that are open at a time, by the grace.
+const MOST_OPEN_WINDOWS: u64 = 50;
 /// What a file of a configuration is called in messages.
 const WHAT: &str = "a configuration of a shuffler";
 
@@ -226,20 +241,38 @@ impl Config {
         .chain(tls)
     }
 
-    fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let operator = self.operator_listen;
         if !operator.ip().is_loopback() && self.operator_token_sha256.is_none() {
             return Err(format!(
                 "operator_listen {operator} is not on loopback, and operator_token_sha256 is missing"
             ));
         }
+        if !operator.ip().is_loopback() && self.tls.is_none() {
+            return Err(format!(
+                "operator_listen {operator} is not on loopback, and [tls] is missing: its token would go in \
+                 the clear"
+            ));
+        }
         if self.task.is_empty() {
             return Err("it has no [[task]]".to_owned());
+        }
+        if let Some(task) = self
+            .task
+            .iter()
+            .find(|task| task.contexts.len() > MOST_CONTEXTS)
+        {
+            return Err(format!(
+                "task.contexts of number {} is not at most {MOST_CONTEXTS}",
+                task.contexts.len()
+            ));
         }
         let limits = &self.limits;
         for (name, value) in [
             ("queue_bytes", limits.queue_bytes as u64),
             ("envelopes_in_request", limits.envelopes_in_request as u64),
+            ("envelopes_in_window", limits.envelopes_in_window),
+            ("connections", limits.connections as u64),
             ("request_seconds", limits.request_seconds),
             ("shutdown_seconds", limits.shutdown_seconds),
             ("retry_after_seconds", u64::from(limits.retry_after_seconds)),
@@ -249,6 +282,20 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// Refuses windows that are too short for the grace: counts of closed windows are kept for so many.
+    pub(crate) fn check_grace(&self, shortest_window: u64) -> Result<(), String> {
+        let (grace, most) = (
+            self.windows.grace_seconds,
+            shortest_window.saturating_mul(MOST_OPEN_WINDOWS),
+        );
+        match grace > most {
+            true => Err(format!(
+                "windows.grace_seconds {grace} is not at most {most}, {MOST_OPEN_WINDOWS} times the shortest window"
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Refuses to delete keys that open windows still have envelopes for.
@@ -284,6 +331,7 @@ mod tests {
         let config = Config::new(TaskConfig {
             file: "task.json".into(),
             analyzer_token_sha256: None,
+            contexts: Vec::new(),
         });
         let again: Config = toml::from_str(&config.to_toml()).unwrap();
         assert_eq!(again, config);

@@ -5,7 +5,7 @@
 
 use super::access::allowed;
 use super::{Served, Service, metrics, page};
-use crate::intake::Busy;
+use crate::intake::{Busy, MOST_CONTEXTS, Room};
 use crate::server::NotReady;
 use crate::store::{BatchName, Record, StoreError};
 use crate::tallies::Outcome;
@@ -13,17 +13,20 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::header::{
     ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    RETRY_AFTER,
+    HOST, ORIGIN, RETRY_AFTER,
 };
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
+use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use shuffledp_protocol::envelope::envelope_length;
 use shuffledp_protocol::task::Bytes32;
 use shuffledp_randomizers::{Random, Secure};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -57,6 +60,7 @@ pub const ROUTES: &[(&str, &str, &str)] = &[
         "/v1/tasks/{task}/windows/{window}/closing",
         "operator",
     ),
+    ("post", "/v1/tasks/{task}/contexts/{context}", "operator"),
 ];
 
 /// The largest body of a request that is not of reports.
@@ -75,6 +79,7 @@ fn handler(path: &str) -> MethodRouter<Arc<Service>> {
         "/metrics" => get(show_metrics),
         "/v1/journal" => get(journal),
         "/v1/keys/rotation" => post(rotate),
+        "/v1/tasks/{task}/contexts/{context}" => post(add_context),
         _ => post(close),
     }
 }
@@ -120,6 +125,8 @@ enum Refusal {
     Closed,
     Conflict(String),
     Busy(u32),
+    NotWritten(u32),
+    Foreign,
     Failed,
 }
 
@@ -145,13 +152,21 @@ impl IntoResponse for Refusal {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "the shuffler is busy: send the same envelope again later",
             ),
-            Self::Failed => (
+            Self::NotWritten(_) => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "the shuffler could not write: send the same envelope again later",
             ),
+            Self::Foreign => (
+                StatusCode::FORBIDDEN,
+                "the operator's side answers programs of this machine, by its address",
+            ),
+            Self::Failed => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the shuffler could not do it now",
+            ),
         };
         let mut response = (status, Json(json!({ "error": message }))).into_response();
-        if let Self::Busy(seconds) = self {
+        if let Self::Busy(seconds) | Self::NotWritten(seconds) = self {
             let seconds = HeaderValue::from(seconds);
             response.headers_mut().insert(RETRY_AFTER, seconds);
         }
@@ -162,10 +177,10 @@ impl IntoResponse for Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unknown(_) => Self::Unknown,
-            StoreError::NoEdge(_) | StoreError::OtherDigest { .. } => {
-                Self::Conflict(error.to_string())
-            }
+            // A batch that is open, or that expired, is as if it were not there: that it is there would tell
+            // that somebody answered.
+            StoreError::Unknown(_) | StoreError::NoEdge(_) => Self::Unknown,
+            StoreError::OtherDigest { .. } => Self::Conflict(error.to_string()),
             other => {
                 tracing::error!(error = %other, "the store failed");
                 Self::Failed
@@ -216,10 +231,31 @@ impl Service {
     fn busy(&self, _: Busy) -> Refusal {
         Refusal::Busy(self.later())
     }
+
+    fn failed(&self) -> Refusal {
+        Refusal::NotWritten(self.later())
+    }
 }
 
 fn authorization(headers: &HeaderMap) -> Option<&str> {
     headers.get(AUTHORIZATION)?.to_str().ok()
+}
+
+/// Whether a request comes from a program and not from a page in a browser: of another origin, or of a name
+/// that was made to lead to loopback. Without a token there is nothing else that tells them apart.
+fn is_of_this_machine(headers: &HeaderMap) -> bool {
+    if headers.contains_key(ORIGIN) || headers.contains_key("sec-fetch-site") {
+        return false;
+    }
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let named = host.and_then(|host| host.parse::<Authority>().ok());
+    named.is_some_and(|named| {
+        let name = named.host().trim_matches(['[', ']']);
+        name == "localhost"
+            || name
+                .parse::<IpAddr>()
+                .is_ok_and(|address| address.is_loopback())
+    })
 }
 
 async fn operators_only(
@@ -227,9 +263,16 @@ async fn operators_only(
     request: Request,
     next: axum::middleware::Next,
 ) -> Response {
-    let hash = service.config.operator_token_sha256.as_ref();
-    if hash.is_some() && !allowed(authorization(request.headers()), hash) {
-        return Refusal::Unauthorized.into_response();
+    let (headers, hash) = (
+        request.headers(),
+        service.config.operator_token_sha256.as_ref(),
+    );
+    match hash {
+        Some(_) if !allowed(authorization(headers), hash) => {
+            return Refusal::Unauthorized.into_response();
+        }
+        None if !is_of_this_machine(headers) => return Refusal::Foreign.into_response(),
+        _ => {}
     }
     next.run(request).await
 }
@@ -257,33 +300,57 @@ async fn reports(
     if announced / length > limits.envelopes_in_request {
         return Err(Refusal::TooLarge(limits.envelopes_in_request));
     }
-    // Room is taken before the body is read: what is being received counts as held.
-    let room = service
-        .intake
-        .room(announced)
-        .map_err(|busy| service.busy(busy))?;
     let patience = Duration::from_secs(limits.request_seconds);
-    let body = tokio::time::timeout(patience, to_bytes(body, announced))
-        .await
-        .map_err(|_| Refusal::Late)?
-        .map_err(|_| Refusal::Malformed("the body did not arrive"))?;
-    if body.len() != announced {
+    let received = tokio::time::timeout(patience, received(&service, body, announced));
+    let (envelopes, room) = received.await.map_err(|_| Refusal::Late)??;
+    if envelopes.len() != announced {
         return Err(wrong);
     }
     let task = Arc::clone(&served.open);
-    let answer = service.intake.submit(task, body.to_vec(), room);
+    let answer = service.intake.submit(task, envelopes, room);
     let outcomes = answer
         .map_err(|busy| service.busy(busy))?
         .await
         .map_err(|_| Refusal::Failed)?;
     if outcomes.contains(&Outcome::Failed) {
-        return Err(Refusal::Failed);
+        return Err(service.failed());
+    }
+    let later = [Outcome::Early, Outcome::Full];
+    if outcomes.iter().any(|outcome| later.contains(outcome)) {
+        return Err(service.busy(Busy));
     }
     // A relay that sends many learns nothing about one of them.
     match outcomes[..] {
         [Outcome::Malformed] => Err(Refusal::Malformed("the envelope is none of this task")),
         [Outcome::Closed] => Err(Refusal::Closed),
         _ => Ok(StatusCode::ACCEPTED),
+    }
+}
+
+/// The bytes of a body, with room for those that have come: who announces many and sends none holds none.
+/// Where there is no room the rest is read all the same and forgotten, or the sender would see a broken
+/// connection and no answer.
+async fn received(
+    service: &Service,
+    mut body: Body,
+    announced: usize,
+) -> Result<(Vec<u8>, Room), Refusal> {
+    let (mut bytes, mut room) = (Vec::new(), service.intake.room());
+    let mut fits = service.intake.has_room(announced);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Refusal::Malformed("the body did not arrive"))?;
+        let Ok(part) = frame.into_data() else {
+            continue;
+        };
+        fits = fits && room.grow(part.len()).is_ok();
+        match fits {
+            true => bytes.extend_from_slice(&part),
+            false => (bytes, room) = (Vec::new(), service.intake.room()),
+        }
+    }
+    match fits {
+        true => Ok((bytes, room)),
+        false => Err(service.busy(Busy)),
     }
 }
 
@@ -323,27 +390,27 @@ async fn batches(
 ) -> Result<Json<Value>, Refusal> {
     let id = service.of_analyzer(&id, &headers)?.open.task.id();
     let batches = blocking(&service, move |service| {
-        let mut records = service.store.batches(&id)?;
+        let mut records = service.store.batches(&id, 0)?;
         records.retain(|record| record.state.may_be_fetched());
         Ok(records.iter().map(shown).collect::<Vec<_>>())
     });
     Ok(Json(json!({ "batches": batches.await? })))
 }
 
-fn name(served: &Served, window: u64, context: String) -> Result<BatchName, Refusal> {
+fn name(served: &Served, window: &str, context: String) -> Result<BatchName, Refusal> {
     Ok(BatchName {
         task: served.open.task.id(),
-        window,
+        window: window.parse().map_err(|_| Refusal::Unknown)?,
         context: Bytes32::try_from(context).map_err(|_| Refusal::Unknown)?,
     })
 }
 
 async fn batch(
     State(service): Shared,
-    Path((id, window, context)): Path<(String, u64, String)>,
+    Path((id, window, context)): Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let name = name(service.of_analyzer(&id, &headers)?, window, context)?;
+    let name = name(service.of_analyzer(&id, &headers)?, &window, context)?;
     let bytes = blocking(&service, move |service| Ok(service.store.read(&name)?)).await?;
     let headers = [
         (CONTENT_TYPE, "application/octet-stream"),
@@ -360,13 +427,21 @@ struct Acknowledgement {
 
 async fn acknowledge(
     State(service): Shared,
-    Path((id, window, context)): Path<(String, u64, String)>,
+    Path((id, window, context)): Path<(String, String, String)>,
     headers: HeaderMap,
-    Json(body): Json<Acknowledgement>,
+    body: Body,
 ) -> Result<Json<Value>, Refusal> {
-    let name = name(service.of_analyzer(&id, &headers)?, window, context)?;
+    let name = name(service.of_analyzer(&id, &headers)?, &window, context)?;
+    let patience = Duration::from_secs(service.config.limits.request_seconds);
+    let body = tokio::time::timeout(patience, to_bytes(body, SMALL)).await;
+    let body = body.map_err(|_| Refusal::Late)?;
+    let malformed = Refusal::Malformed("the body is not {\"digest\": …}");
+    let body = body
+        .ok()
+        .and_then(|body| serde_json::from_slice(&body).ok());
+    let Acknowledgement { digest } = body.ok_or(malformed)?;
     let record = blocking(&service, move |service| {
-        let record = service.store.acknowledge(&name, &body.digest)?;
+        let record = service.store.acknowledge(&name, &digest)?;
         service.log(&record);
         Ok(record)
     });
@@ -415,6 +490,21 @@ async fn journal(State(service): Shared) -> Result<Json<Value>, Refusal> {
     Ok(Json(json!({ "entries": entries.await? })))
 }
 
+/// Takes reports about one thing more that devices are sent.
+async fn add_context(
+    State(service): Shared,
+    Path((id, context)): Path<(String, String)>,
+) -> Result<Json<Value>, Refusal> {
+    let served = service.served(&id)?;
+    let context = Bytes32::try_from(context).map_err(|_| Refusal::Unknown)?;
+    if !served.open.add_context(context) {
+        let message = format!("a task has at most {MOST_CONTEXTS} contexts");
+        return Err(Refusal::Conflict(message));
+    }
+    tracing::info!(task = %served.open.task.id(), %context, "context");
+    Ok(Json(json!({ "context": context })))
+}
+
 async fn rotate(State(service): Shared) -> Result<Json<Value>, Refusal> {
     let key = blocking(&service, |service| {
         if let Err(error) = service.rotate_keys() {
@@ -429,8 +519,9 @@ async fn rotate(State(service): Shared) -> Result<Json<Value>, Refusal> {
 /// Closes a window now: it must be the first that is open.
 async fn close(
     State(service): Shared,
-    Path((id, window)): Path<(String, u64)>,
+    Path((id, window)): Path<(String, String)>,
 ) -> Result<Json<Value>, Refusal> {
+    let window: u64 = window.parse().map_err(|_| Refusal::Unknown)?;
     let closed = blocking(&service, move |service| {
         let served = service.served(&id)?;
         let open = served.open.first_open.load(Ordering::Acquire);
@@ -439,7 +530,12 @@ async fn close(
             return Err(Refusal::Conflict(message));
         }
         let id = served.open.task.id();
-        Ok(service.close_before(&id, served, window + 1)?)
+        let closed = service.close_before(&id, served, window + 1)?;
+        service.remember().map_err(|error| {
+            tracing::error!(%error, "the journal is not remembered beside the keys");
+            Refusal::Failed
+        })?;
+        Ok(closed)
     });
     let closed = closed.await?;
     Ok(Json(

@@ -29,7 +29,7 @@ pub(super) fn text(service: &Service) -> Result<String, StoreError> {
             let labels = format!("{{task=\"{id}\",outcome=\"{}\"}}", outcome.name());
             envelopes.push((labels, service.tallies.closed(id, first_open, outcome)));
         }
-        let records = service.store.batches(id)?;
+        let records = service.store.batches(id, 0)?;
         for state in State::ALL.into_iter().filter(|state| *state != State::Open) {
             let labels = format!("{{task=\"{id}\",state=\"{}\"}}", state.name());
             let count = records

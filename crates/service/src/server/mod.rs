@@ -3,6 +3,8 @@
 
 pub mod access;
 pub mod config;
+mod connections;
+mod continuity;
 mod http;
 mod metrics;
 mod page;
@@ -19,7 +21,10 @@ use crate::store::postgres::Postgres;
 use crate::store::vault::{self, Vault};
 use crate::store::{Record, Store, StoreError};
 use crate::tallies::Tallies;
+use axum_server::tls_rustls::RustlsConfig;
 use config::{Config, StoreConfig};
+use connections::Limited;
+use continuity::Remembered;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use shuffledp_protocol::envelope::ShufflerKey;
@@ -29,13 +34,16 @@ use shuffledp_randomizers::Secure;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// How often windows, keys and old batches are looked after.
 const TICK: Duration = Duration::from_secs(1);
+
+/// Connections of operators at a time.
+const CONNECTIONS_OF_OPERATORS: usize = 64;
 
 /// A task that is served.
 pub(crate) struct Served {
@@ -45,6 +53,8 @@ pub(crate) struct Served {
     /// Held while windows are closed: what an operator closes is not closed by the clock in between, and is
     /// in the answer to the operator.
     closing: Mutex<()>,
+    /// All batches of windows before this one have expired or are shredded, and are not looked at again.
+    settled: AtomicU64,
 }
 
 /// A shuffler.
@@ -55,6 +65,10 @@ pub struct Service {
     store: Arc<dyn Store>,
     tallies: Arc<Tallies>,
     clock: Arc<dyn Clock>,
+    /// As the last look found it: who asks does not make the store write.
+    readiness: Mutex<Result<(), NotReady>>,
+    /// What the folder of keys remembers of the journal.
+    remembered: Mutex<Option<Remembered>>,
     stopping: AtomicBool,
     // The last field: it is dropped when nothing can be submitted any more.
     intake: Intake,
@@ -89,13 +103,20 @@ impl Service {
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, ServiceError> {
+        config
+            .check()
+            .map_err(|message| ServiceError::Config { message })?;
         let now = clock.now().unwrap_or(0);
+        let mut keyring = Keyring::open(&config.keys.folder, now)?;
+        // Before anything is written.
+        let continues = continuity::holds(&config.keys.folder, store.as_ref())?;
         let mut tasks = BTreeMap::new();
-        let mut longest = 0;
+        let (mut longest, mut shortest) = (0, u64::MAX);
         for entry in &config.task {
             let task = read_task(&entry.file)?;
             let length = task.spec().window_seconds;
             longest = longest.max(length.unwrap_or(0));
+            shortest = shortest.min(length.unwrap_or(u64::MAX));
             let schedule = Schedule {
                 length,
                 grace: config.windows.grace_seconds,
@@ -105,38 +126,50 @@ impl Service {
             store.note(&format!("task {id} loaded"))?;
             let served = Served {
                 guarantee: task.guarantee()?,
-                open: Arc::new(OpenTask::new(task, schedule, first_open)),
+                open: Arc::new(OpenTask::new(task, schedule, first_open, &entry.contexts)),
                 analyzer: entry.analyzer_token_sha256,
                 closing: Mutex::default(),
+                settled: AtomicU64::new(0),
             };
             tasks.insert(id, served);
         }
         config
             .check_overlap(longest)
+            .and_then(|()| config.check_grace(shortest))
             .map_err(|message| ServiceError::Config { message })?;
-        let keyring = Keyring::open(&config.keys.folder, now)?;
+        if !continues {
+            let message = "another store than before, or an earlier state of it: the keys of devices are replaced";
+            tracing::warn!("{message}");
+            store.note(message)?;
+            keyring.replace_all(now)?;
+        }
+        let remembered = continuity::remember(&config.keys.folder, store.as_ref(), None)?;
         let tallies = Arc::new(Tallies::default());
         let intake = Intake::start(
             Arc::clone(&store),
             Arc::clone(&tallies),
             Arc::clone(&clock),
             keyring.secrets(),
-            config.limits.queue_bytes,
+            (config.limits.queue_bytes, config.limits.envelopes_in_window),
         );
         let intake = intake.map_err(|error| ServiceError::NotStarted {
             what: "its threads",
             error,
         })?;
-        Ok(Arc::new(Self {
+        let service = Self {
             config,
             tasks,
             keyring: Mutex::new(keyring),
             store,
             tallies,
             clock,
+            readiness: Mutex::new(Ok(())),
+            remembered: Mutex::new(remembered),
             stopping: AtomicBool::new(false),
             intake,
-        }))
+        };
+        service.look_at_readiness();
+        Ok(Arc::new(service))
     }
 
     /// Closes windows whose time is over, destroys batches that were kept long enough, and replaces keys.
@@ -157,24 +190,47 @@ impl Service {
         if let Err(error) = changed.and_then(|changes| self.keys_changed(&changes)) {
             tracing::error!(%error, "keys are not looked after");
         }
+        if let Err(error) = self.remember() {
+            tracing::error!(%error, "the journal is not remembered beside the keys");
+        }
+        self.look_at_readiness();
+    }
+
+    fn remember(&self) -> Result<(), ServiceError> {
+        let mut remembered = self
+            .remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let keys = &self.config.keys.folder;
+        *remembered = continuity::remember(keys, self.store.as_ref(), *remembered)?;
+        Ok(())
     }
 
     fn look_after(&self, id: &Bytes32, served: &Served, now: u64) -> Result<(), StoreError> {
         let schedule = served.open.schedule;
         let by_clock = schedule.first_open(now).unwrap_or(0);
         self.close_before(id, served, by_clock)?;
-        for record in self.store.batches(id)? {
+        let mut settled = served.open.first_open.load(Ordering::Acquire);
+        for record in self
+            .store
+            .batches(id, served.settled.load(Ordering::Acquire))?
+        {
             let windows = &self.config.windows;
             let keep = match record.state {
                 State::Released => windows.keep_released_seconds,
                 State::Sealed => windows.keep_sealed_seconds,
-                _ => continue,
+                State::Open => u64::MAX,
+                State::Expired | State::Shredded => continue,
             };
-            if schedule.outlived(record.name.window, keep, now) {
+            let closed = record.closed.unwrap_or(now);
+            if closed.saturating_add(keep) <= now {
                 let record = self.store.shred(&record.name)?;
                 self.log(&record);
+            } else {
+                settled = settled.min(record.name.window);
             }
         }
+        served.settled.fetch_max(settled, Ordering::AcqRel);
         Ok(())
     }
 
@@ -195,10 +251,14 @@ impl Service {
             tracing::info!(task = %id, first_open = standing, "windows closed");
         }
         let mut closed = Vec::new();
-        for record in self.store.batches(id)? {
+        let now = self.clock.now().unwrap_or(0);
+        for record in self
+            .store
+            .batches(id, served.settled.load(Ordering::Acquire))?
+        {
             if record.state == State::Open && record.name.window < standing {
                 let smallest = served.open.task.smallest_batch();
-                let record = self.store.close(&record.name, smallest)?;
+                let record = self.store.close(&record.name, smallest, now)?;
                 self.log(&record);
                 closed.push(record);
             }
@@ -239,11 +299,28 @@ impl Service {
         self.keyring().active()
     }
 
-    /// Whether reports would be taken now.
+    /// Whether reports would be taken, as the last look found it.
     pub fn ready(&self) -> Result<(), NotReady> {
         if self.stopping.load(Ordering::Acquire) {
             return Err(NotReady::Stopping);
         }
+        let readiness = self
+            .readiness
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        readiness.clone()
+    }
+
+    fn look_at_readiness(&self) {
+        let found = self.look();
+        let mut readiness = self
+            .readiness
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *readiness = found;
+    }
+
+    fn look(&self) -> Result<(), NotReady> {
         self.store.ready().map_err(|_| NotReady::Store)?;
         let now = self.clock.now().ok_or(NotReady::Clock)?;
         let behind = |served: &Served| {
@@ -377,44 +454,81 @@ impl Listening {
                 handle.graceful_shutdown(Some(patience));
             }
         });
-        let routes = http::public(Arc::clone(&service)).into_make_service();
-        let operator_routes = http::operator(Arc::clone(&service)).into_make_service();
-        let operator_server = axum_server::from_tcp(self.operator.0)
-            .map(|server| server.handle(operator).serve(operator_routes));
-        let failed = |address| move |error| ServiceError::Address { address, error };
-        let operator_server = operator_server.map_err(failed(self.operator.1))?;
-        let (address, listener) = (self.public.1, self.public.0);
-        let patience = Duration::from_secs(service.config.limits.request_seconds);
-        match &service.config.tls {
-            None => {
-                let mut server = axum_server::from_tcp(listener).map_err(failed(address))?;
-                limit_headers(server.http_builder(), patience);
-                let server = server.handle(public).serve(routes);
-                tokio::try_join!(server, operator_server).map_err(failed(address))?;
-            }
-            Some(tls) => {
+        let limits = &service.config.limits;
+        let tls = match &service.config.tls {
+            None => None,
+            Some(files) => {
                 // Another provider may be installed already by the program that this is a part of.
                 let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-                let tls = axum_server::tls_rustls::RustlsConfig::from_pem_file(
-                    &tls.certificate,
-                    &tls.key,
-                );
-                let tls = tls
-                    .await
-                    .map_err(|error| ServiceError::NotStarted { what: "TLS", error })?;
-                let mut server =
-                    axum_server::from_tcp_rustls(listener, tls).map_err(failed(address))?;
-                limit_headers(server.http_builder(), patience);
-                let server = server.handle(public).serve(routes);
-                tokio::try_join!(server, operator_server).map_err(failed(address))?;
+                let tls = RustlsConfig::from_pem_file(&files.certificate, &files.key).await;
+                Some(tls.map_err(|error| ServiceError::NotStarted { what: "TLS", error })?)
             }
-        }
+        };
+        let public_side = Side {
+            listener: self.public.0,
+            address: self.public.1,
+            tls: tls.clone(),
+            connections: limits.connections,
+            patience: Duration::from_secs(limits.request_seconds),
+            handle: public,
+        };
+        let operator_side = Side {
+            listener: self.operator.0,
+            address: self.operator.1,
+            // On loopback nobody is in between.
+            tls: tls.filter(|_| !self.operator.1.ip().is_loopback()),
+            connections: CONNECTIONS_OF_OPERATORS.min(limits.connections),
+            patience: Duration::from_secs(limits.request_seconds),
+            handle: operator,
+        };
+        let (public, operator) = (
+            http::public(Arc::clone(&service)),
+            http::operator(Arc::clone(&service)),
+        );
+        tokio::try_join!(public_side.serve(public), operator_side.serve(operator))?;
         Ok(())
     }
 }
 
-/// Senders who do not finish their headers are let go.
-fn limit_headers(builder: &mut Builder<TokioExecutor>, patience: Duration) {
+/// One of the two addresses.
+struct Side {
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<RustlsConfig>,
+    connections: usize,
+    patience: Duration,
+    handle: axum_server::Handle<SocketAddr>,
+}
+
+impl Side {
+    async fn serve(self, routes: axum::Router) -> Result<(), ServiceError> {
+        let address = self.address;
+        let failed = |error| ServiceError::Address { address, error };
+        let routes = routes.into_make_service();
+        let most = self.connections;
+        match self.tls {
+            None => {
+                let server = axum_server::from_tcp(self.listener).map_err(failed)?;
+                let server = server.map(|acceptor| Limited::new(acceptor, most));
+                let mut server = server.http1_only();
+                limit(server.http_builder(), self.patience);
+                server.handle(self.handle).serve(routes).await
+            }
+            Some(tls) => {
+                let server = axum_server::from_tcp_rustls(self.listener, tls).map_err(failed)?;
+                let server = server.map(|acceptor| Limited::new(acceptor, most));
+                let mut server = server.http1_only();
+                limit(server.http_builder(), self.patience);
+                server.handle(self.handle).serve(routes).await
+            }
+        }
+        .map_err(failed)
+    }
+}
+
+/// Senders who do not finish their headers, or do not begin them, are let go. That needs a server of one
+/// version of HTTP: one of several waits for a connection to say which.
+fn limit(builder: &mut Builder<TokioExecutor>, patience: Duration) {
     let mut http = builder.http1();
     http.timer(TokioTimer::new());
     http.header_read_timeout(patience);

@@ -49,10 +49,10 @@ const SWEEP: usize = 10_000;
 /// let vault = Vault::new([(1, zeroize::Zeroizing::new([7; 32]))])?;
 /// let store = Embedded::open(folder.path(), vault)?;
 /// let batch = BatchName { task: Bytes32([1; 32]), window: 0, context: Bytes32([0; 32]) };
-/// let report = Arrival { batch, tags: vec![Bytes32([2; 32])], row: b"sealed".to_vec() };
+/// let report = Arrival { batch, tags: vec![Bytes32([2; 32])], row: b"sealed".to_vec(), dummy: false };
 /// store.take(&[report])?;
 /// store.close_windows(&batch.task, 1)?;
-/// let record = store.close(&batch, 1)?;
+/// let record = store.close(&batch, 1, 0)?;
 /// assert!(store.read(&batch)?.ends_with(b"sealed"));
 /// # Ok(())
 /// # }
@@ -80,6 +80,7 @@ struct Stored {
     row_length: usize,
     reports: Option<u64>,
     digest: Option<Bytes32>,
+    closed: Option<u64>,
     /// Wrapped; gone with the reports.
     key: Option<Vec<u8>>,
 }
@@ -91,6 +92,7 @@ impl Stored {
             state: self.state,
             reports: self.reports,
             digest: self.digest,
+            closed: self.closed,
         }
     }
 
@@ -271,7 +273,6 @@ struct Intake {
     marks: BTreeMap<Bytes32, u64>,
     blinds: BTreeMap<(Bytes32, u64), Blind>,
     batches: BTreeMap<BatchName, (Stored, Cipher)>,
-    opened: Vec<Event>,
     tags: BTreeSet<Vec<u8>>,
     /// Under their random keys, which puts them into an order that is not theirs.
     rows: BTreeMap<Vec<u8>, Vec<u8>>,
@@ -314,13 +315,13 @@ impl Embedded {
             }
         }
         if !intake.batches.contains_key(name) {
-            let batch = self.batch(tx, report, intake, random)?;
+            let batch = self.batch(tx, report, random)?;
             intake.batches.insert(*name, batch);
         }
         let (stored, cipher) = &intake.batches[name];
         check_length(&report.row, stored.row_length)?;
         let place = seal::id(random);
-        let row = cipher.row(&place, &report.row)?;
+        let row = cipher.row(&place, &seal::marked(report))?;
         intake.tags.extend(tags);
         intake.rows.insert([stored.id, place].concat(), row);
         Ok(Taken::New)
@@ -347,7 +348,6 @@ impl Embedded {
         &self,
         tx: &mut SingleWriterWriteTx<'_>,
         report: &Arrival,
-        intake: &mut Intake,
         random: &mut Secure,
     ) -> Result<(Stored, Cipher), StoreError> {
         let name = report.batch;
@@ -366,10 +366,10 @@ impl Embedded {
                     row_length: report.row.len(),
                     reports: None,
                     digest: None,
+                    closed: None,
                     key: Some(self.vault.wrap(&id, &key)?),
                 };
                 self.put(tx, &stored)?;
-                intake.opened.push(Event::Opened { batch: name });
                 stored
             }
             Err(error) => return Err(error),
@@ -397,7 +397,6 @@ impl Store for Embedded {
         for (place, row) in intake.rows {
             tx.insert(&self.rows, place, row);
         }
-        self.append(&mut tx, &intake.opened)?;
         Self::commit(tx)?;
         Ok(taken)
     }
@@ -421,7 +420,7 @@ impl Store for Embedded {
         Ok(first_open)
     }
 
-    fn close(&self, batch: &BatchName, smallest: u64) -> Result<Record, StoreError> {
+    fn close(&self, batch: &BatchName, smallest: u64, now: u64) -> Result<Record, StoreError> {
         let snapshot = self.database.read_tx();
         let first_open = self.first_open(&snapshot, &batch.task)?;
         let stored = self.stored(&snapshot, batch)?;
@@ -447,7 +446,7 @@ impl Store for Embedded {
         }
         let Closed { state, digest, .. } = closed;
         (stored.state, stored.digest) = (state, digest);
-        stored.reports = Some(closed.reports);
+        (stored.reports, stored.closed) = (Some(closed.reports), Some(now));
         if state == State::Expired {
             stored.key = None;
         }
@@ -462,9 +461,14 @@ impl Store for Embedded {
         Ok(stored.record())
     }
 
-    fn batches(&self, task: &Bytes32) -> Result<Vec<Record>, StoreError> {
+    fn batches(&self, task: &Bytes32, from: u64) -> Result<Vec<Record>, StoreError> {
         let snapshot = self.database.read_tx();
-        let batches = snapshot.prefix(&self.batches, task.0);
+        let last = BatchName {
+            task: *task,
+            window: u64::MAX,
+            context: Bytes32([0xff; 32]),
+        };
+        let batches = snapshot.range(&self.batches, window_key(task, from)..=batch_key(&last));
         let batches = batches.map(|stored| {
             let stored: Stored = from_json(&stored.value().map_err(engine)?)?;
             Ok(stored.record())
@@ -524,6 +528,19 @@ impl Store for Embedded {
         let entries = snapshot.iter(&self.journal);
         let entries = entries.map(|entry| from_json(&entry.value().map_err(engine)?));
         entries.collect()
+    }
+
+    fn entry(&self, number: u64) -> Result<Option<Entry>, StoreError> {
+        let snapshot = self.database.read_tx();
+        let entry = snapshot.get(&self.journal, number.to_be_bytes());
+        let entry = entry.map_err(engine)?;
+        entry.map(|entry| from_json(&entry)).transpose()
+    }
+
+    fn last_entry(&self) -> Result<Option<Entry>, StoreError> {
+        let last = self.database.read_tx().last_key_value(&self.journal);
+        let last = last.map(|last| from_json(&last.value().map_err(engine)?));
+        last.transpose()
     }
 
     fn ready(&self) -> Result<(), StoreError> {

@@ -1,5 +1,6 @@
 //! The journal of a store: what happened to batches, as a chain of hashes. There is no entry for a report,
-//! and none has a time: an entry tells of whole windows.
+//! and none has a time: an entry tells of whole windows. Nor is there one for a batch that opens: entries have
+//! an order, and that would be the order in which the first reports of several batches came.
 //!
 //! ```text
 //! hash of an entry = SHA-256("shuffledp/1 journal" || u64 number || hash of the entry before || event)
@@ -27,11 +28,6 @@ const START: Bytes32 = Bytes32([0; 32]);
 #[serde(tag = "event", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Event {
-    /// The first report of a batch came.
-    Opened {
-        /// Which batch.
-        batch: BatchName,
-    },
     /// It was closed and has its order.
     Sealed {
         /// Which batch.
@@ -176,7 +172,8 @@ type Batches = BTreeMap<BatchName, (State, Option<Bytes32>)>;
 
 fn follow(batches: &mut Batches, event: &Event) -> Result<(), String> {
     let edge = |batches: &mut Batches, batch: &BatchName, event, to: State| {
-        let (state, _) = batches.get_mut(batch).ok_or("the batch was not opened")?;
+        // What is not known yet is open.
+        let (state, _) = batches.entry(*batch).or_insert((State::Open, None));
         let next = State::after(*state, event).map_err(|error: NoEdge| error.to_string())?;
         if next != to || next == *state {
             return Err(format!("the batch is {}, not {}", next.name(), to.name()));
@@ -185,10 +182,6 @@ fn follow(batches: &mut Batches, event: &Event) -> Result<(), String> {
         Ok(())
     };
     match event {
-        Event::Opened { batch } => match batches.insert(*batch, (State::Open, None)) {
-            None => Ok(()),
-            Some(_) => Err("the batch was opened before".to_owned()),
-        },
         Event::Sealed {
             batch,
             reports,
@@ -240,7 +233,7 @@ mod tests {
         entries
     }
 
-    fn life() -> [Event; 5] {
+    fn life() -> [Event; 4] {
         let batch = BatchName {
             task: Bytes32([1; 32]),
             window: 7,
@@ -251,7 +244,6 @@ mod tests {
             Event::Note {
                 text: "a task was loaded".to_owned(),
             },
-            Event::Opened { batch },
             Event::Sealed {
                 batch,
                 reports: 5,
@@ -266,7 +258,7 @@ mod tests {
     #[test]
     fn a_change_anywhere_breaks_the_chain() {
         let entries = written(&life());
-        assert_eq!(verify(&entries).unwrap(), entries[4].hash);
+        assert_eq!(verify(&entries).unwrap(), entries[3].hash);
         for number in 0..entries.len() {
             let mut changed = entries.clone();
             changed[number].event = changed[number].event.replace('7', "8") + " ";
@@ -276,7 +268,7 @@ mod tests {
             assert_eq!(verify(&changed), Err(broken.clone()));
             let mut without = entries.clone();
             without.remove(number);
-            assert_eq!(verify(&without).is_ok(), number == 4);
+            assert_eq!(verify(&without).is_ok(), number == 3);
             let mut twice = entries.clone();
             twice.insert(number, entries[number].clone());
             assert!(verify(&twice).is_err());
@@ -289,7 +281,7 @@ mod tests {
     /// A chain that holds and tells of a second release, of a batch below its size, of one that came back.
     #[test]
     fn a_whole_chain_with_a_forbidden_edge_is_refused() {
-        let [note, opened, sealed, released, shredded] = life();
+        let [note, sealed, released, shredded] = life();
         let Event::Sealed { batch, digest, .. } = sealed.clone() else {
             panic!("{sealed:?}");
         };
@@ -309,16 +301,15 @@ mod tests {
             smallest: 5,
         };
         for wrong in [
-            vec![&sealed],
-            vec![&opened, &opened],
-            vec![&opened, &released],
-            vec![&opened, &small],
-            vec![&opened, &expired],
-            vec![&opened, &sealed, &sealed],
-            vec![&opened, &sealed, &other],
-            vec![&opened, &sealed, &released, &released],
-            vec![&opened, &sealed, &shredded, &released],
-            vec![&note, &opened, &sealed, &shredded, &opened],
+            vec![&released],
+            vec![&shredded],
+            vec![&small],
+            vec![&expired],
+            vec![&sealed, &sealed],
+            vec![&sealed, &other],
+            vec![&sealed, &released, &released],
+            vec![&sealed, &shredded, &released],
+            vec![&note, &sealed, &shredded, &sealed],
         ] {
             let wrong: Vec<Event> = wrong.into_iter().cloned().collect();
             let refused = verify(&written(&wrong));

@@ -55,6 +55,9 @@ pub struct Arrival {
     pub tags: Vec<Bytes32>,
     /// The row of the batch: encapsulated key and sealed report. All rows of a batch have one length.
     pub row: Vec<u8>,
+    /// Whether it holds no report. A dummy is taken and stored as a report is, so that neither an answer nor
+    /// its time nor the store tells the two apart, and dropped when its batch is closed.
+    pub dummy: bool,
 }
 
 /// What became of a report.
@@ -79,6 +82,8 @@ pub struct Record {
     pub reports: Option<u64>,
     /// The hash of its bytes, once it is sealed.
     pub digest: Option<Bytes32>,
+    /// When it was closed, in seconds since 1970.
+    pub closed: Option<u64>,
 }
 
 /// Why a store did not do what it was asked to.
@@ -142,11 +147,11 @@ pub trait Store: Send + Sync {
 
     /// Closes an open batch whose window is closed; of one that is open it is an error. Seals it if it holds
     /// `smallest` reports or more, and lets it expire otherwise. A batch that was closed before stays as it
-    /// is.
-    fn close(&self, batch: &BatchName, smallest: u64) -> Result<Record, StoreError>;
+    /// is. `now` is written down as the time of closing.
+    fn close(&self, batch: &BatchName, smallest: u64, now: u64) -> Result<Record, StoreError>;
 
-    /// The batches of a task.
-    fn batches(&self, task: &Bytes32) -> Result<Vec<Record>, StoreError>;
+    /// The batches of a task, of windows from this one on.
+    fn batches(&self, task: &Bytes32, from: u64) -> Result<Vec<Record>, StoreError>;
 
     /// The bytes of a sealed or released batch ([`shuffledp_protocol::batch`]).
     fn read(&self, batch: &BatchName) -> Result<Vec<u8>, StoreError>;
@@ -162,6 +167,12 @@ pub trait Store: Send + Sync {
 
     /// The whole journal, oldest first.
     fn journal(&self) -> Result<Vec<Entry>, StoreError>;
+
+    /// The entry of the journal with this number.
+    fn entry(&self, number: u64) -> Result<Option<Entry>, StoreError>;
+
+    /// The last entry of the journal.
+    fn last_entry(&self) -> Result<Option<Entry>, StoreError>;
 
     /// Whether the store can be written.
     fn ready(&self) -> Result<(), StoreError>;

@@ -40,13 +40,15 @@ use sha2::{Digest, Sha256};
 use shuffledp_protocol::lifecycle::{self, NoEdge, State};
 use shuffledp_protocol::task::Bytes32;
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// How often a transaction is tried that PostgreSQL refuses because of others. Each time one of them has gone
 /// on, so that a few times are enough.
 const ATTEMPTS: usize = 10;
-/// Connections that are kept while nobody uses them.
-const IDLE: usize = 16;
+/// Connections of one shuffler: a database has a hundred by default, for all its clients.
+const MOST_CONNECTIONS: usize = 16;
+/// Of these, those that are kept for taking reports.
+const FOR_REPORTS: usize = 4;
 
 /// No serial numbers and no times: nothing in a row tells when it came.
 const SCHEMA: &str = "
@@ -75,6 +77,7 @@ create table if not exists batches (
     row_length bigint not null,
     reports bigint,
     digest bytea,
+    closed bigint,
     key bytea,
     unique (task, number, context)
 );
@@ -115,7 +118,36 @@ create table if not exists probe (
 pub struct Postgres {
     vault: Vault,
     config: Config,
-    idle: Mutex<Vec<Client>>,
+    pool: Mutex<Pool>,
+    returned: Condvar,
+}
+
+/// Connections that nobody uses, and how many are in use.
+#[derive(Default)]
+struct Pool {
+    idle: Vec<Client>,
+    used: usize,
+}
+
+/// A place among the connections, given back when it is dropped.
+struct Place<'p> {
+    store: &'p Postgres,
+    /// A connection that can be used again.
+    client: Option<Client>,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut pool = self
+            .store
+            .pool
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        pool.used -= 1;
+        pool.idle.extend(self.client.take());
+        drop(pool);
+        self.store.returned.notify_all();
+    }
 }
 
 /// Why a transaction was left.
@@ -177,7 +209,7 @@ struct Stored {
     key: Option<Vec<u8>>,
 }
 
-const COLUMNS: &str = "id, task, number, context, state, row_length, reports, digest, key";
+const COLUMNS: &str = "id, task, number, context, state, row_length, reports, digest, key, closed";
 
 fn damaged(what: &str) -> StoreError {
     StoreError::Damaged(what.to_owned())
@@ -208,6 +240,7 @@ impl Stored {
         let digest: Option<&[u8]> = row.try_get(7)?;
         let digest = digest.map(|digest| digest.try_into().map(Bytes32));
         let length: i64 = row.try_get(5)?;
+        let closed: Option<i64> = row.try_get(9)?;
         Ok(Self {
             id: array(row, 0)?,
             record: Record {
@@ -219,6 +252,7 @@ impl Stored {
                 state: state.ok_or_else(|| damaged("a state that there is not"))?,
                 reports: reports.map(unsigned).transpose()?,
                 digest: digest.transpose().map_err(|_| damaged("a digest is cut"))?,
+                closed: closed.map(unsigned).transpose()?,
             },
             row_length: usize::try_from(length).map_err(|_| damaged("a length is negative"))?,
             key: row.try_get(8)?,
@@ -259,12 +293,13 @@ impl Stored {
             state,
             reports,
             digest,
+            closed,
             ..
         } = self.record;
         let reports = reports.map(signed).transpose()?;
+        let closed = closed.map(signed).transpose()?;
         let digest = digest.as_ref().map(|digest| &digest.0[..]);
-        let query =
-            "update batches set state = $2, reports = $3, digest = $4, key = $5 where id = $1";
+        let query = "update batches set state = $2, reports = $3, digest = $4, key = $5, closed = $6 where id = $1";
         execute(
             tx,
             query,
@@ -274,6 +309,7 @@ impl Stored {
                 (&reports, Type::INT8),
                 (&digest, Type::BYTEA),
                 (&self.key, Type::BYTEA),
+                (&closed, Type::INT8),
             ],
         )
     }
@@ -316,18 +352,16 @@ fn entry(row: &Row) -> Result<Entry, Failure> {
     })
 }
 
+fn last_entry(tx: &mut Transaction<'_>) -> Result<Option<Entry>, Failure> {
+    let query = "select number, previous, event, hash from journal order by number desc limit 1";
+    let row = tx.query_typed_opt(query, &[])?;
+    row.as_ref().map(entry).transpose()
+}
+
 /// Adds to the journal: the last thing that a transaction does.
 fn append(tx: &mut Transaction<'_>, events: &[Event]) -> Result<(), Failure> {
-    if events.is_empty() {
-        return Ok(());
-    }
     tx.batch_execute("lock table journal in exclusive mode")?;
-    let query = "select number, previous, event, hash from journal order by number desc limit 1";
-    let mut last = tx
-        .query_typed_opt(query, &[])?
-        .as_ref()
-        .map(entry)
-        .transpose()?;
+    let mut last = last_entry(tx)?;
     for event in events {
         let entry = Entry::after(last.as_ref(), event);
         execute(
@@ -354,7 +388,8 @@ impl Postgres {
         let store = Self {
             vault,
             config,
-            idle: Mutex::default(),
+            pool: Mutex::default(),
+            returned: Condvar::new(),
         };
         store.transact(|tx| {
             // Two programs that make the same table at the same time would fail.
@@ -372,17 +407,23 @@ impl Postgres {
         Ok(store)
     }
 
-    fn client(&self) -> Result<Client, Failure> {
-        let kept = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
-        if let Some(client) = kept
-            && !client.is_closed()
-        {
-            return Ok(client);
+    /// A place among so many connections at most; waits for one.
+    fn place(&self, most: usize) -> Place<'_> {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        while pool.used >= most {
+            let waited = self.returned.wait(pool);
+            pool = waited.unwrap_or_else(PoisonError::into_inner);
         }
+        pool.used += 1;
+        let client = pool.idle.pop();
+        drop(pool);
+        Place {
+            store: self,
+            client: client.filter(|client| !client.is_closed()),
+        }
+    }
+
+    fn connect(&self) -> Result<Client, Failure> {
         let mut client = self.config.connect(NoTls)?;
         client.batch_execute("set synchronous_commit = on")?;
         Ok(client)
@@ -391,12 +432,21 @@ impl Postgres {
     /// One transaction, made again where others were in its way.
     fn transact<T>(
         &self,
+        work: impl FnMut(&mut Transaction<'_>) -> Result<T, Failure>,
+    ) -> Result<T, StoreError> {
+        self.transact_among(MOST_CONNECTIONS - FOR_REPORTS, work)
+    }
+
+    /// The same among so many connections at most.
+    fn transact_among<T>(
+        &self,
+        most: usize,
         mut work: impl FnMut(&mut Transaction<'_>) -> Result<T, Failure>,
     ) -> Result<T, StoreError> {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            match self.attempt(&mut work) {
+            match self.attempt(most, &mut work) {
                 Err(failure) if failure.is_conflict() && attempt < ATTEMPTS => {}
                 outcome => return Ok(outcome?),
             }
@@ -405,16 +455,18 @@ impl Postgres {
 
     fn attempt<T>(
         &self,
+        most: usize,
         work: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let mut client = self.client()?;
+        let mut place = self.place(most);
+        let mut client = match place.client.take() {
+            Some(client) => client,
+            None => self.connect()?,
+        };
         let outcome = Self::run(&mut client, work);
         // A connection on which something failed is not used again.
         if !matches!(outcome, Err(Failure::Engine(_))) {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if idle.len() < IDLE {
-                idle.push(client);
-            }
+            place.client = Some(client);
         }
         outcome
     }
@@ -478,16 +530,16 @@ impl Postgres {
         Ok((id, key))
     }
 
-    /// The open batch of reports of this length; a new one for the first. Whether it is new.
+    /// The open batch of reports of this length; a new one for the first.
     fn batch(
         &self,
         tx: &mut Transaction<'_>,
         name: &BatchName,
         row_length: usize,
-    ) -> Result<(Stored, bool), Failure> {
+    ) -> Result<Stored, Failure> {
         if let Some(stored) = Stored::find(tx, name, "")? {
             return match stored.record.state {
-                State::Open => Ok((stored, false)),
+                State::Open => Ok(stored),
                 _ => Err(damaged("a batch of an open window is closed").into()),
             };
         }
@@ -496,7 +548,8 @@ impl Postgres {
         let key = self.vault.wrap(&id, &Key::new(&mut random))?;
         let insert = "insert into batches (id, task, number, context, state, row_length, key)
                       values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing";
-        let made = tx.execute_typed(
+        execute(
+            tx,
             insert,
             &[
                 (&&id[..], Type::BYTEA),
@@ -510,7 +563,7 @@ impl Postgres {
         )?;
         let stored = Stored::find(tx, name, "")?;
         let lost = || damaged("a batch that was made is not there");
-        Ok((stored.ok_or_else(lost)?, made == 1))
+        Ok(stored.ok_or_else(lost)?)
     }
 
     fn take_all(
@@ -549,19 +602,19 @@ impl Postgres {
         for (report, _) in chosen(reports, &taken) {
             groups.entry(report.batch).or_default().push(report);
         }
-        let (mut opened, mut random) = (Vec::new(), seal::random()?);
+        let mut random = seal::random()?;
         // Under their random keys, which puts them into an order that is not theirs.
         let mut rows: BTreeMap<(Id, Id), Vec<u8>> = BTreeMap::new();
         for (batch, reports) in groups {
-            let (stored, new) = self.batch(tx, &batch, reports[0].row.len())?;
-            if new {
-                opened.push(Event::Opened { batch });
-            }
+            let stored = self.batch(tx, &batch, reports[0].row.len())?;
             let cipher = stored.cipher(&self.vault)?;
             for report in reports {
                 check_length(&report.row, stored.row_length)?;
                 let place = seal::id(&mut random);
-                rows.insert((stored.id, place), cipher.row(&place, &report.row)?);
+                rows.insert(
+                    (stored.id, place),
+                    cipher.row(&place, &seal::marked(report))?,
+                );
             }
         }
         if !rows.is_empty() {
@@ -578,7 +631,6 @@ impl Postgres {
                 ],
             )?;
         }
-        append(tx, &opened)?;
         Ok(taken)
     }
 
@@ -665,7 +717,7 @@ fn tags_statement(
 impl Store for Postgres {
     fn take(&self, reports: &[Arrival]) -> Result<Vec<Taken>, StoreError> {
         check_tags(reports)?;
-        self.transact(|tx| self.take_all(tx, reports))
+        self.transact_among(MOST_CONNECTIONS, |tx| self.take_all(tx, reports))
     }
 
     fn close_windows(&self, task: &Bytes32, until: u64) -> Result<u64, StoreError> {
@@ -699,7 +751,7 @@ impl Store for Postgres {
         Ok(mark)
     }
 
-    fn close(&self, batch: &BatchName, smallest: u64) -> Result<Record, StoreError> {
+    fn close(&self, batch: &BatchName, smallest: u64, now: u64) -> Result<Record, StoreError> {
         self.transact(|tx| {
             let mut stored = Stored::locked(tx, batch)?;
             let first_open = first_open(tx, &batch.task)?;
@@ -730,7 +782,7 @@ impl Store for Postgres {
             }
             let record = &mut stored.record;
             (record.state, record.digest) = (closed.state, closed.digest);
-            record.reports = Some(closed.reports);
+            (record.reports, record.closed) = (Some(closed.reports), Some(now));
             if closed.state == State::Expired {
                 stored.key = None;
             }
@@ -740,11 +792,16 @@ impl Store for Postgres {
         })
     }
 
-    fn batches(&self, task: &Bytes32) -> Result<Vec<Record>, StoreError> {
-        let query =
-            format!("select {COLUMNS} from batches where task = $1 order by number, context");
+    fn batches(&self, task: &Bytes32, from: u64) -> Result<Vec<Record>, StoreError> {
+        let query = format!(
+            "select {COLUMNS} from batches where task = $1 and number >= $2 order by number, context"
+        );
         self.transact(|tx| {
-            let rows = tx.query_typed(&query, &[(&&task.0[..], Type::BYTEA)])?;
+            let wanted: [(&(dyn ToSql + Sync), Type); 2] = [
+                (&&task.0[..], Type::BYTEA),
+                (&&from.to_be_bytes()[..], Type::BYTEA),
+            ];
+            let rows = tx.query_typed(&query, &wanted)?;
             let records = rows.iter().map(|row| Ok(Stored::of(row)?.record));
             records.collect()
         })
@@ -806,6 +863,21 @@ impl Store for Postgres {
     fn journal(&self) -> Result<Vec<Entry>, StoreError> {
         let query = "select number, previous, event, hash from journal order by number";
         self.transact(|tx| tx.query_typed(query, &[])?.iter().map(entry).collect())
+    }
+
+    fn entry(&self, number: u64) -> Result<Option<Entry>, StoreError> {
+        let Ok(number) = signed(number) else {
+            return Ok(None);
+        };
+        let query = "select number, previous, event, hash from journal where number = $1";
+        self.transact(|tx| {
+            let row = tx.query_typed_opt(query, &[(&number, Type::INT8)])?;
+            row.as_ref().map(entry).transpose()
+        })
+    }
+
+    fn last_entry(&self) -> Result<Option<Entry>, StoreError> {
+        self.transact(|tx| last_entry(tx))
     }
 
     fn ready(&self) -> Result<(), StoreError> {

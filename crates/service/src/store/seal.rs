@@ -27,13 +27,25 @@ pub(crate) struct Closed {
     pub(crate) event: Event,
 }
 
-/// Closes an open batch of these rows.
+/// What is encrypted of an arrival: whether it is a dummy, and its row. At rest the two look the same.
+pub(crate) fn marked(arrival: &Arrival) -> Vec<u8> {
+    [&[u8::from(arrival.dummy)], &arrival.row[..]].concat()
+}
+
+/// The row of a report; none of a dummy.
+fn unmarked(mut row: Vec<u8>) -> Option<Vec<u8>> {
+    let dummy = row.is_empty() || row.remove(0) != 0;
+    (!dummy).then_some(row)
+}
+
+/// Closes an open batch of these rows ([`marked`]). Dummies are dropped, and count for nothing.
 pub(crate) fn close(
     batch: &BatchName,
     rows: Vec<Vec<u8>>,
     smallest: u64,
     cipher: &Cipher,
 ) -> Result<Closed, StoreError> {
+    let rows: Vec<Vec<u8>> = rows.into_iter().filter_map(unmarked).collect();
     let reports = rows.len() as u64;
     let state = State::Open.after(lifecycle::Event::Close { reports, smallest })?;
     if state == State::Expired {

@@ -1,6 +1,6 @@
 //! What a seized disk, a dump or a backup shows.
 
-use crate::conformance::{name, report};
+use crate::conformance::{NOW, name, report};
 use crate::place::{Place, of_every_store, vault};
 use ::postgres::{Client, NoTls};
 use shuffledp_protocol::lifecycle::State;
@@ -70,7 +70,7 @@ fn neither_reports_nor_tags_are_readable(place: &Place) {
     };
     nowhere("open");
     store.close_windows(&name(0).task, 1).unwrap();
-    store.close(&name(0), 50).unwrap();
+    store.close(&name(0), 50, NOW).unwrap();
     nowhere("sealed");
     store.shred(&name(0)).unwrap();
     nowhere("shredded");
@@ -153,7 +153,7 @@ fn a_backup_of_a_shredded_batch_is_unreadable_once_its_master_is_destroyed() {
         .take(&[report(name(0), 1), report(name(0), 2)])
         .unwrap();
     store.close_windows(&name(0).task, 1).unwrap();
-    store.close(&name(0), 2).unwrap();
+    store.close(&name(0), 2, NOW).unwrap();
     drop(store);
     for to in [&backup, &again] {
         copy(folder.path(), to.path());
@@ -186,7 +186,7 @@ fn changed_bytes_are_noticed() {
     }
     store.close_windows(&name(0).task, 2).unwrap();
     for window in 0..2 {
-        store.close(&name(window), 2).unwrap();
+        store.close(&name(window), 2, NOW).unwrap();
     }
     let Place::Database(connection) = &place else {
         panic!("no database");

@@ -19,6 +19,7 @@ of_every_store! {
     a_sealed_batch_holds_every_report_once_and_stays_as_it_is
     an_edge_that_there_is_not_is_refused
     contexts_do_not_mix
+    a_dummy_is_taken_like_a_report_and_is_in_no_batch
     what_cannot_be_taken_leaves_nothing
     reports_that_race_the_closing_are_in_the_batch_or_refused
     closing_does_not_wait_for_the_stream_of_reports_to_end
@@ -28,6 +29,8 @@ of_every_store! {
 }
 
 pub(crate) const LENGTH: usize = 48;
+/// The time of closing, where a test has none.
+pub(crate) const NOW: u64 = 1_800_000_000;
 const HEADER: usize = 81;
 
 pub(crate) fn name(window: u64) -> BatchName {
@@ -52,6 +55,7 @@ pub(crate) fn report(batch: BatchName, number: u64) -> Arrival {
         batch,
         tags: vec![tag(2 * number), tag(2 * number + 1)],
         row,
+        dummy: false,
     }
 }
 
@@ -77,7 +81,7 @@ pub(crate) fn buckets(batch: &BatchName, bytes: &[u8]) -> Vec<u64> {
 /// Closes the window of a batch, and the batch.
 fn close(store: &dyn Store, batch: &BatchName, smallest: u64) -> Record {
     store.close_windows(&batch.task, batch.window + 1).unwrap();
-    store.close(batch, smallest).unwrap()
+    store.close(batch, smallest, NOW).unwrap()
 }
 
 fn a_report_is_taken_once(place: &Place) {
@@ -161,12 +165,12 @@ fn a_batch_below_its_size_expires(place: &Place) {
     let expected = (State::Expired, Some(9), None);
     assert_eq!((record.state, record.reports, record.digest), expected);
     // Not even by asking for less.
-    assert_eq!(store.close(&name(0), 1).unwrap(), record);
+    assert_eq!(store.close(&name(0), 1, NOW).unwrap(), record);
     assert!(store.read(&name(0)).is_err());
     assert!(store.acknowledge(&name(0), &tag(0)).is_err());
     drop(store);
     let store = place.open();
-    assert_eq!(store.batches(&name(0).task).unwrap(), [record]);
+    assert_eq!(store.batches(&name(0).task, 0).unwrap(), [record]);
     assert!(store.read(&name(0)).is_err());
 }
 
@@ -174,7 +178,7 @@ fn a_sealed_batch_holds_every_report_once_and_stays_as_it_is(place: &Place) {
     let store = place.open();
     store.take(&reports(name(0), 0..10)).unwrap();
     store.take(&reports(name(1), 10..15)).unwrap();
-    let open = store.batches(&name(0).task).unwrap();
+    let open = store.batches(&name(0).task, 0).unwrap();
     let told: Vec<_> = open
         .iter()
         .map(|batch| (batch.state, batch.reports))
@@ -188,7 +192,7 @@ fn a_sealed_batch_holds_every_report_once_and_stays_as_it_is(place: &Place) {
     assert_eq!(set, (0..10).collect());
     // A report for it comes too late, a second closing changes nothing, and neither does a new start.
     assert_eq!(store.take(&[report(name(0), 99)]).unwrap(), [Taken::Closed]);
-    assert_eq!(store.close(&name(0), 11).unwrap(), sealed);
+    assert_eq!(store.close(&name(0), 11, NOW).unwrap(), sealed);
     drop(store);
     let store = place.open();
     assert_eq!(store.read(&name(0)).unwrap(), bytes);
@@ -197,7 +201,7 @@ fn a_sealed_batch_holds_every_report_once_and_stays_as_it_is(place: &Place) {
         .unwrap();
     assert_eq!(released.state, State::Released);
     assert_eq!(store.read(&name(0)).unwrap(), bytes);
-    assert_eq!(store.close(&name(0), 10).unwrap(), released);
+    assert_eq!(store.close(&name(0), 10, NOW).unwrap(), released);
     let shredded = store.shred(&name(0)).unwrap();
     assert_eq!(shredded.state, State::Shredded);
     assert!(store.read(&name(0)).is_err());
@@ -210,12 +214,12 @@ fn an_edge_that_there_is_not_is_refused(place: &Place) {
     let store = place.open();
     let unknown = |outcome| matches!(outcome, Err(StoreError::Unknown(batch)) if batch == name(0));
     let digest = tag(0);
-    assert!(unknown(store.close(&name(0), 1)));
+    assert!(unknown(store.close(&name(0), 1, NOW)));
     assert!(unknown(store.shred(&name(0))));
     assert!(unknown(store.acknowledge(&name(0), &digest)));
     assert!(matches!(store.read(&name(0)), Err(StoreError::Unknown(_))));
     store.take(&reports(name(0), 0..3)).unwrap();
-    let early = store.close(&name(0), 1);
+    let early = store.close(&name(0), 1, NOW);
     assert!(
         matches!(early, Err(StoreError::WindowOpen { first_open: 0, .. })),
         "{early:?}"
@@ -255,6 +259,40 @@ fn contexts_do_not_mix(place: &Place) {
     assert_eq!((record.state, record.reports), (State::Expired, Some(5)));
     let held = buckets(&name(0), &store.read(&name(0)).unwrap());
     assert!(held.iter().all(|number| number % 4 != 0));
+}
+
+/// Refused where a report is, stored where one is, and dropped at the end: it is no company for anybody.
+fn a_dummy_is_taken_like_a_report_and_is_in_no_batch(place: &Place) {
+    let store = place.open();
+    let dummy = |number| Arrival {
+        dummy: true,
+        ..report(name(0), number)
+    };
+    let mixed = [report(name(0), 1), dummy(2), report(name(0), 3), dummy(4)];
+    assert_eq!(store.take(&mixed).unwrap(), [Taken::New; 4]);
+    assert_eq!(store.take(&mixed).unwrap(), [Taken::Repeated; 4]);
+    // A report cannot come in its place afterwards, nor the other way round.
+    let exchanged = [dummy(1), report(name(0), 2)];
+    assert_eq!(store.take(&exchanged).unwrap(), [Taken::Repeated; 2]);
+    store.take(&[dummy(5), report(name(1), 6)]).unwrap();
+    let record = close(&*store, &name(0), 2);
+    assert_eq!((record.state, record.reports), (State::Sealed, Some(2)));
+    assert_eq!(record.closed, Some(NOW));
+    let mut held = buckets(&name(0), &store.read(&name(0)).unwrap());
+    held.sort_unstable();
+    assert_eq!(held, [1, 3]);
+    assert_eq!(store.take(&mixed).unwrap(), [Taken::Closed; 4]);
+    // Dummies do not make a batch large enough.
+    store
+        .take(&[Arrival {
+            batch: name(1),
+            ..dummy(7)
+        }])
+        .unwrap();
+    let record = close(&*store, &name(1), 2);
+    assert_eq!((record.state, record.reports), (State::Expired, Some(1)));
+    // From a window on.
+    assert_eq!(store.batches(&name(0).task, 1).unwrap(), [record]);
 }
 
 fn what_cannot_be_taken_leaves_nothing(place: &Place) {
@@ -321,7 +359,7 @@ pub(crate) fn reports_that_race_the_closing_are_in_the_batch_or_refused(place: &
                 round + 1
             );
             let closers =
-                [&*store, second].map(|store| scope.spawn(move || store.close(&batch, 1)));
+                [&*store, second].map(|store| scope.spawn(move || store.close(&batch, 1, NOW)));
             let records = closers.map(|closer| closer.join().unwrap().unwrap());
             assert_eq!(records[0], records[1]);
             for sender in senders {
@@ -383,7 +421,6 @@ fn the_journal_tells_of_batches_and_no_more(place: &Place) {
     let text = "a task was loaded".to_owned();
     let expected = [
         Event::Note { text },
-        Event::Opened { batch },
         Event::Sealed {
             batch,
             reports,

@@ -4,7 +4,7 @@
 //! The test runs itself as the program that is killed. It says on its output what it is about to do and what
 //! a store has answered.
 
-use crate::conformance::{buckets, report};
+use crate::conformance::{NOW, buckets, report};
 use crate::place::{Place, all};
 use shuffledp_protocol::batch::Batch;
 use shuffledp_protocol::lifecycle::State;
@@ -77,7 +77,7 @@ fn child() {
         }
         store.close_windows(&batch.task, window + 1).unwrap();
         say(format!("window {window}"));
-        let record = store.close(&batch, SMALLEST).unwrap();
+        let record = store.close(&batch, SMALLEST, NOW).unwrap();
         let Some(digest) = record.digest else {
             say(format!("expired {window}"));
             continue;
@@ -153,7 +153,7 @@ fn kills(place: &Place) {
         }
         *last_words.entry(last).or_insert(0) += 1;
         let store = place.open();
-        let records = store.batches(&batch(round, 0).task).unwrap();
+        let records = store.batches(&batch(round, 0).task, 0).unwrap();
         let states: BTreeMap<u64, State> =
             records.iter().map(|r| (r.name.window, r.state)).collect();
         for (window, said) in said {
@@ -179,7 +179,7 @@ fn kills(place: &Place) {
                 continue;
             }
             store.close_windows(&name.task, window + 1).unwrap();
-            let record = store.close(&name, 1).unwrap();
+            let record = store.close(&name, 1, NOW).unwrap();
             let bytes = store.read(&name).unwrap();
             assert_eq!(record.digest, Some(Batch::digest(&bytes)));
             if let Some(digest) = said.digest {

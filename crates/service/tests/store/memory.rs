@@ -37,6 +37,7 @@ struct Held {
     rows: Vec<Vec<u8>>,
     reports: Option<u64>,
     bytes: Option<Vec<u8>>,
+    closed: Option<u64>,
 }
 
 #[derive(Clone, Default)]
@@ -103,8 +104,11 @@ impl Contents {
             rows: Vec::new(),
             reports: None,
             bytes: None,
+            closed: None,
         });
-        held.rows.push(report.row.clone());
+        if !report.dummy {
+            held.rows.push(report.row.clone());
+        }
     }
 }
 
@@ -115,6 +119,7 @@ impl Held {
             state: self.state,
             reports: self.reports,
             digest: self.bytes.as_ref().map(|bytes| Batch::digest(bytes)),
+            closed: self.closed,
         }
     }
 
@@ -215,7 +220,7 @@ impl Store for Memory {
         })
     }
 
-    fn close(&self, batch: &BatchName, smallest: u64) -> Result<Record, StoreError> {
+    fn close(&self, batch: &BatchName, smallest: u64, now: u64) -> Result<Record, StoreError> {
         let smallest = smallest - u64::from(self.defect == Defect::OneShort);
         let (record, sealed) = self.transact(|state| {
             let first_open = state.first_open(&batch.task);
@@ -227,6 +232,7 @@ impl Store for Memory {
             let open = held.state == State::Open;
             if open {
                 held.count(smallest)?;
+                held.closed = Some(now);
             }
             let sealed = open && held.state == State::Sealed;
             if sealed && self.defect != Defect::SealApart {
@@ -244,9 +250,10 @@ impl Store for Memory {
         })
     }
 
-    fn batches(&self, task: &Bytes32) -> Result<Vec<Record>, StoreError> {
+    fn batches(&self, task: &Bytes32, from: u64) -> Result<Vec<Record>, StoreError> {
         self.transact(|state| {
-            let of = state.batches.iter().filter(|(name, _)| name.task == *task);
+            let wanted = |name: &BatchName| name.task == *task && name.window >= from;
+            let of = state.batches.iter().filter(|(name, _)| wanted(name));
             Ok(of.map(|(name, held)| held.record(name)).collect())
         })
     }
@@ -298,6 +305,14 @@ impl Store for Memory {
 
     fn journal(&self) -> Result<Vec<Entry>, StoreError> {
         Ok(Vec::new())
+    }
+
+    fn entry(&self, _: u64) -> Result<Option<Entry>, StoreError> {
+        Ok(None)
+    }
+
+    fn last_entry(&self) -> Result<Option<Entry>, StoreError> {
+        Ok(None)
     }
 
     fn ready(&self) -> Result<(), StoreError> {

@@ -1,6 +1,6 @@
 //! The place of a report in its batch says nothing about when it came: through the whole store.
 
-use crate::conformance::{buckets, report};
+use crate::conformance::{NOW, buckets, report};
 use crate::place::{Place, of_every_store};
 use shuffledp_protocol::task::Bytes32;
 use shuffledp_service::store::BatchName;
@@ -43,7 +43,7 @@ pub(crate) fn first_arrival(place: &Place, windows: u64) -> f64 {
         store.close_windows(&task, window + 1).unwrap();
         for context in 0..CONTEXTS {
             let batch = name(window, context);
-            store.close(&batch, REPORTS).unwrap();
+            store.close(&batch, REPORTS, NOW).unwrap();
             let held = buckets(&batch, &store.read(&batch).unwrap());
             for (place, number) in held.iter().enumerate() {
                 times[(number % REPORTS) as usize][place] += 1.0;
