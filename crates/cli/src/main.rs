@@ -22,7 +22,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "papers")]
 use commands::reproduce;
 #[cfg(feature = "service")]
-use commands::{analyze, analyzer, demo, keys, report, shuffle, shuffler, task};
+use commands::{analyze, analyzer, demo, keys, report, shuffle, shuffler, task, token};
 use commands::{audit, calibrate, curve, epsilon, rdp, simulate};
 #[cfg(feature = "train")]
 use commands::{predict, train};
@@ -103,10 +103,13 @@ enum Ask {
     /// What devices, shuffler and analyzer of a collection agree on: written, or shown
     #[cfg(feature = "service")]
     Task(task::TaskArguments),
-    /// New keys of the shuffler or of the analyzer
+    /// New keys of the shuffler, of the analyzer or of an issuer of tokens
     #[cfg(feature = "service")]
     #[command(after_help = "Example:\n  shuffledp keys shuffler --out keys")]
     Keys(keys::KeysArguments),
+    /// Anonymous tokens: one report for a person and a window, and nobody learns whose
+    #[cfg(feature = "service")]
+    Token(token::TokenArguments),
     /// A device's report: randomized, sealed for the shuffler, counted in the device's ledger
     #[cfg(feature = "service")]
     #[command(
@@ -219,6 +222,8 @@ impl Ask {
             #[cfg(feature = "service")]
             Self::Keys(arguments) => arguments.format,
             #[cfg(feature = "service")]
+            Self::Token(arguments) => arguments.format(),
+            #[cfg(feature = "service")]
             Self::Report(arguments) => arguments.format,
             #[cfg(feature = "service")]
             Self::Shuffle(arguments) => arguments.format,
@@ -278,6 +283,8 @@ impl Ask {
             Self::Task(arguments) => arguments.report()?,
             #[cfg(feature = "service")]
             Self::Keys(arguments) => arguments.report()?,
+            #[cfg(feature = "service")]
+            Self::Token(arguments) => arguments.report()?,
             #[cfg(feature = "service")]
             Self::Report(arguments) => arguments.report()?,
             #[cfg(feature = "service")]

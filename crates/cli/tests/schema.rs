@@ -197,6 +197,41 @@ const PARTIES: &[(&str, &str)] = &[
         "analyze --task task.json --key shuffler-1.key batches/window-7.batch",
     ),
     ("keys", "keys token --out analyzer"),
+    (
+        "keys",
+        "keys issuer --windows 2 --first-window 7 --out issuer",
+    ),
+    (
+        "task",
+        "task new --name members --randomizer rr --epsilon0 1 --labels no,yes --users 2 --target-epsilon 1 \
+         --delta 1e-6 --analyzer-key analyzer.pub --token-issuer issuer/issuer.pub --out members.json",
+    ),
+    (
+        "token",
+        "token request --task members.json --window 8 --wallet wallet.json --out request.json",
+    ),
+    (
+        "token",
+        "token sign --task members.json --key issuer/issuer.key --person me --out answer.json request.json",
+    ),
+    (
+        "error",
+        "token request --task members.json --window 9 --wallet wallet.json --out no.json",
+    ),
+    (
+        "token",
+        "token finish --task members.json --wallet wallet.json answer.json",
+    ),
+    (
+        "report",
+        "report --task members.json --shuffler-key shuffler-1.pub --window 8 --value yes --ledger \
+         members-ledger.json --wallet wallet.json --out inbox/member",
+    ),
+    (
+        "error",
+        "report --task members.json --shuffler-key shuffler-1.pub --window 7 --value yes --ledger \
+         members-ledger.json --out inbox/nobody",
+    ),
     ("analyze", "demo --devices 1000"),
 ];
 
@@ -517,6 +552,7 @@ fn every_command_that_prints_json_is_tried() {
     let mut commands = names("");
     commands.extend(names("simulate"));
     commands.extend(names("analyzer"));
+    commands.extend(names("token"));
     let mut printing = 0;
     for command in commands {
         if shuffledp(&command, &["--help"]).contains("--format") {
@@ -529,7 +565,7 @@ fn every_command_that_prints_json_is_tried() {
             printing += 1;
         }
     }
-    assert_eq!(printing, 22);
+    assert_eq!(printing, 24);
 }
 
 #[test]

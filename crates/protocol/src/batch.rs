@@ -40,6 +40,8 @@ pub struct Gathering<'t> {
     /// repeats one as an inner key must not keep the report out that it is of.
     outer: HashSet<[u8; ENC]>,
     inner: HashSet<[u8; ENC]>,
+    /// The nonces of the tokens that were spent, by window: an issuer signs for one window.
+    tokens: HashSet<(u64, [u8; 32])>,
     repeated: u64,
     dummies: u64,
 }
@@ -117,22 +119,26 @@ impl<'t> Gathering<'t> {
             groups: BTreeMap::new(),
             outer: HashSet::new(),
             inner: HashSet::new(),
+            tokens: HashSet::new(),
             repeated: 0,
             dummies: 0,
         }
     }
 
-    /// Takes a report, unless it is there already, and drops a dummy.
+    /// Takes a report, unless it is there already or its token was spent, and drops a dummy.
     pub fn take(&mut self, opened: Opened) {
         if opened.kind == Kind::Dummy {
             self.dummies += 1;
             return;
         }
         let inner = opened.inner.0.enc;
-        if self.outer.contains(&opened.enc) || self.inner.contains(&inner) {
+        let token = opened.token.map(|nonce| (opened.window, nonce));
+        let spent = token.is_some_and(|token| self.tokens.contains(&token));
+        if spent || self.outer.contains(&opened.enc) || self.inner.contains(&inner) {
             self.repeated += 1;
             return;
         }
+        self.tokens.extend(token);
         self.outer.insert(opened.enc);
         self.inner.insert(inner);
         let group = self
@@ -142,7 +148,7 @@ impl<'t> Gathering<'t> {
         group.push(opened.inner);
     }
 
-    /// How many reports came again and were left out.
+    /// How many reports came again, or with a token that was spent, and were left out.
     pub fn repeated(&self) -> u64 {
         self.repeated
     }

@@ -15,14 +15,15 @@
 //!     u8   kind: 0 a report, 1 a dummy
 //!     16   nonce, drawn by the device
 //!     32   context: the hash of what devices were sent for this window; zeros where it is nothing
+//!     288  token, where the task has an issuer of them ([`crate::token`])
 //!     32   enc
 //!     ..   the report, sealed to the analyzer
 //!          info = "shuffledp/1 inner" 01 03      aad = task id || window || context
 //! ```
 //!
-//! A dummy has random bytes for the last two fields. A device that stays silent may send one: nobody on the
-//! way, who sees the length and the time of an envelope and no more, learns who takes part. The shuffler
-//! drops it.
+//! A dummy has random bytes for the fields after the context. A device that stays silent may send one: nobody
+//! on the way, who sees the length and the time of an envelope and no more, learns who takes part. The
+//! shuffler drops it.
 //!
 //! The task id is the hash of the whole task ([`crate::task`]), so that both layers are bound to every number
 //! in it. All envelopes of a task have the same length ([`envelope_length`]); another length is refused
@@ -30,6 +31,7 @@
 
 use crate::hpke::{ENC, Hpke, HpkeError, Sealed, SecretKey, TAG};
 use crate::task::{Bytes32, Task};
+use crate::token::{self, Pss, TOKEN, Token};
 use shuffledp_randomizers::{Random, Secure};
 
 /// The version of the wire format.
@@ -82,6 +84,8 @@ pub struct Opened {
     pub context: Bytes32,
     /// The encapsulated key of the outer layer: an envelope that is sent twice has the same.
     pub enc: [u8; ENC],
+    /// The nonce of its token, which the issuer has signed; of a dummy, and of a task without tokens, none.
+    pub token: Option<[u8; token::NONCE]>,
     /// For the analyzer; of a dummy it is nothing.
     pub inner: Inner,
 }
@@ -125,6 +129,17 @@ pub enum EnvelopeError {
         /// Its kind.
         got: u8,
     },
+    /// A report without a token that the issuer has signed for this task and window.
+    #[error("an envelope without a token of the window {window}")]
+    Token {
+        /// Its window.
+        window: u64,
+    },
+}
+
+/// The length of the token of a report.
+fn token_length(task: &Task) -> usize {
+    task.spec().tokens.as_ref().map_or(0, |_| TOKEN)
 }
 
 /// The length of an inner text.
@@ -134,7 +149,7 @@ fn inner_length(task: &Task) -> usize {
 
 /// The length of every envelope of a task.
 pub fn envelope_length(task: &Task) -> usize {
-    HEADER + ENC + OUTER + inner_length(task) + TAG
+    HEADER + ENC + OUTER + token_length(task) + inner_length(task) + TAG
 }
 
 /// The window that an envelope says it is for, before it is opened; none where it is too short to say.
@@ -156,13 +171,46 @@ fn inner_aad(task: &Task, window: u64, context: &Bytes32) -> Vec<u8> {
     [&task.id().0[..], &window.to_be_bytes(), &context.0].concat()
 }
 
-/// Seals a report for the analyzer, and that for the shuffler. `report` has the task's length.
+/// Seals a report for the analyzer, and that for the shuffler. `report` has the task's length, and the task
+/// has no tokens.
 pub fn seal(
     hpke: &impl Hpke,
     task: &Task,
     shuffler: &ShufflerKey,
     window: u64,
     context: Bytes32,
+    report: &[u8],
+    random: &mut Secure,
+) -> Result<Vec<u8>, HpkeError> {
+    if task.spec().tokens.is_some() {
+        return Err(HpkeError("sealed: the task needs a token"));
+    }
+    let to = (task, shuffler, window);
+    seal_report(hpke, to, context, None, report, random)
+}
+
+/// The same for a task with tokens, in the window of the token.
+pub fn seal_with_token(
+    suite: &(impl Hpke + Pss),
+    task: &Task,
+    shuffler: &ShufflerKey,
+    context: Bytes32,
+    token: &Token,
+    report: &[u8],
+    random: &mut Secure,
+) -> Result<Vec<u8>, HpkeError> {
+    if !token.is_of(suite, task) {
+        return Err(HpkeError("sealed: the token is none of the task"));
+    }
+    let to = (task, shuffler, token.window);
+    seal_report(suite, to, context, Some(token), report, random)
+}
+
+fn seal_report(
+    hpke: &impl Hpke,
+    (task, shuffler, window): (&Task, &ShufflerKey, u64),
+    context: Bytes32,
+    token: Option<&Token>,
     report: &[u8],
     random: &mut Secure,
 ) -> Result<Vec<u8>, HpkeError> {
@@ -173,14 +221,9 @@ pub fn seal(
     }
     let to = &task.spec().analyzer_key;
     let inner = hpke.seal(to, INNER_INFO, &inner_aad(task, window, &context), report)?;
-    seal_outer(
-        hpke,
-        task,
-        shuffler,
-        window,
-        (REPORT, context, inner),
-        random,
-    )
+    let token = token.map_or(Vec::new(), |token| token.encode().to_vec());
+    let content = (REPORT, context, token, inner);
+    seal_outer(hpke, (task, shuffler, window), content, random)
 }
 
 /// Seals an envelope without a report, which nobody but the shuffler can tell from one with a report.
@@ -197,21 +240,29 @@ pub fn seal_dummy(
     };
     random.fill(&mut inner.enc);
     random.fill(&mut inner.text);
-    let content = (DUMMY, Bytes32([0; 32]), inner);
-    seal_outer(hpke, task, shuffler, window, content, random)
+    let mut token = vec![0; token_length(task)];
+    random.fill(&mut token);
+    let content = (DUMMY, Bytes32([0; 32]), token, inner);
+    seal_outer(hpke, (task, shuffler, window), content, random)
 }
 
 fn seal_outer(
     hpke: &impl Hpke,
-    task: &Task,
-    shuffler: &ShufflerKey,
-    window: u64,
-    (kind, context, inner): (u8, Bytes32, Sealed),
+    (task, shuffler, window): (&Task, &ShufflerKey, u64),
+    (kind, context, token, inner): (u8, Bytes32, Vec<u8>, Sealed),
     random: &mut Secure,
 ) -> Result<Vec<u8>, HpkeError> {
     let mut nonce = [0; NONCE];
     random.fill(&mut nonce);
-    let plain = [&[kind][..], &nonce, &context.0, &inner.enc, &inner.text].concat();
+    let plain = [
+        &[kind][..],
+        &nonce,
+        &context.0,
+        &token,
+        &inner.enc,
+        &inner.text,
+    ]
+    .concat();
     let header = header(shuffler.number, task, window);
     let outer = hpke.seal(&shuffler.key, OUTER_INFO, &header, &plain)?;
     Ok([&header[..], &outer.enc, &outer.text].concat())
@@ -219,7 +270,7 @@ fn seal_outer(
 
 /// Opens the outer layer with the one of the shuffler's keys that the envelope is for.
 pub fn open(
-    hpke: &impl Hpke,
+    suite: &(impl Hpke + Pss),
     task: &Task,
     keys: &[(u8, SecretKey)],
     envelope: &[u8],
@@ -243,7 +294,7 @@ pub fn open(
     let key = keys.iter().find(|(known, _)| *known == number);
     let (_, key) = key.ok_or(EnvelopeError::Key { number })?;
     let enc = array(&sealed[..ENC]);
-    let plain = hpke.open(key, &enc, OUTER_INFO, header, &sealed[ENC..]);
+    let plain = suite.open(key, &enc, OUTER_INFO, header, &sealed[ENC..]);
     // The length of the envelope settles that of the text.
     let plain = plain.map_err(|_| EnvelopeError::Sealed)?;
     let kind = match plain[0] {
@@ -251,19 +302,41 @@ pub fn open(
         DUMMY => Kind::Dummy,
         got => return Err(EnvelopeError::Kind { got }),
     };
-    let rest = &plain[1 + NONCE..];
     let window = u64::from_be_bytes(array(&header[HEADER - 8..]));
+    let (context, rest) = plain[1 + NONCE..].split_at(32);
+    let (token, rest) = rest.split_at(token_length(task));
     let inner = Sealed {
-        enc: array(&rest[32..32 + ENC]),
-        text: rest[32 + ENC..].to_vec(),
+        enc: array(&rest[..ENC]),
+        text: rest[ENC..].to_vec(),
     };
     Ok(Opened {
         kind,
         window,
-        context: Bytes32(array(&rest[..32])),
+        context: Bytes32(array(context)),
         enc,
+        token: spent(suite, task, (kind, window), token)?,
         inner: Inner(inner),
     })
+}
+
+/// The nonce of the token of a report, which must be signed. The signature of a dummy is verified as well,
+/// whatever comes of it: it takes as long as a report.
+fn spent(
+    pss: &impl Pss,
+    task: &Task,
+    (kind, window): (Kind, u64),
+    token: &[u8],
+) -> Result<Option<[u8; token::NONCE]>, EnvelopeError> {
+    let Ok(token) = <&[u8; TOKEN]>::try_from(token) else {
+        // A task without tokens.
+        return Ok(None);
+    };
+    let token = Token::decode(window, token);
+    match (token.is_of(pss, task), kind) {
+        (_, Kind::Dummy) => Ok(None),
+        (true, Kind::Report) => Ok(Some(token.nonce)),
+        (false, Kind::Report) => Err(EnvelopeError::Token { window }),
+    }
 }
 
 impl Inner {

@@ -51,6 +51,7 @@ fn task(folder: &Path, window_seconds: Option<u64>) -> Task {
         delta: 1e-8,
         window_seconds,
         analyzer_key,
+        tokens: None,
     });
     task.unwrap()
 }

@@ -8,6 +8,7 @@ use crate::client::Connection;
 use crate::error::ServiceError;
 use crate::folders::Device;
 use crate::ledger::{Decision, Ledger, Status};
+use crate::tokens::Wallet;
 use shuffledp_protocol::envelope::ShufflerKey;
 use shuffledp_protocol::task::{Task, Value};
 use std::io::ErrorKind;
@@ -23,6 +24,8 @@ pub struct Habits {
     pub pinned: Option<ShufflerKey>,
     /// Whether a dummy is sent where the coin says to stay silent.
     pub cover: bool,
+    /// The file of the device's tokens, for a task whose reports have some.
+    pub wallet: Option<PathBuf>,
 }
 
 /// What a device did.
@@ -78,6 +81,9 @@ pub fn answer(
     let mut device = Device::new(task.clone(), now.key)?;
     if habits.cover {
         device = device.with_cover();
+    }
+    if let Some(wallet) = &habits.wallet {
+        device = device.with_wallet(Wallet::open(wallet)?);
     }
     let decided = match device.report(&mut held, window, value, &path) {
         Ok(decision) => Some((window, decision)),

@@ -10,10 +10,13 @@ use crate::error::ServiceError;
 use crate::ledger::{Decision, Ledger};
 use crate::secure_file::{create, create_with_folder, lock, replace};
 use crate::suite::AwsLc;
+use crate::tokens::Wallet;
 use serde::{Deserialize, Serialize};
 use shuffledp_protocol::Confidence;
 use shuffledp_protocol::batch::{Batch, Expired, Gathering};
-use shuffledp_protocol::envelope::{ShufflerKey, envelope_length, open, seal, seal_dummy};
+use shuffledp_protocol::envelope::{
+    ShufflerKey, envelope_length, open, seal, seal_dummy, seal_with_token,
+};
 use shuffledp_protocol::hpke::SecretKey;
 use shuffledp_protocol::task::{Bytes32, Findings, Task, TaskError, Value};
 use shuffledp_randomizers::Secure;
@@ -57,6 +60,7 @@ pub struct Device {
     task: Task,
     shuffler: ShufflerKey,
     cover: bool,
+    wallet: Option<Wallet>,
     random: Secure,
 }
 
@@ -68,8 +72,15 @@ impl Device {
             task,
             shuffler,
             cover: false,
+            wallet: None,
             random,
         })
+    }
+
+    /// The same device with its tokens, for a task whose reports have some.
+    pub fn with_wallet(mut self, wallet: Wallet) -> Self {
+        self.wallet = Some(wallet);
+        self
     }
 
     /// The same device, which writes a dummy where its coin says to stay silent: nobody who sees envelopes go
@@ -111,13 +122,16 @@ impl Device {
     }
 
     /// The envelopes of many devices that are simulated here, each with a coin of its own and without a
-    /// ledger.
+    /// ledger. Nobody has tokens for them: a task that wants some is refused.
     pub fn simulate<'v>(
         &mut self,
         window: u64,
         values: impl IntoIterator<Item = &'v Value>,
         path: &Path,
     ) -> Result<u64, ServiceError> {
+        if self.task.spec().tokens.is_some() {
+            return Err(ServiceError::NoToken { window });
+        }
         let (mut all, mut sent) = (Vec::new(), 0);
         for value in values {
             if self.task.answers(&mut self.random) {
@@ -144,14 +158,17 @@ impl Device {
     pub(crate) fn envelope(&mut self, window: u64, value: &Value) -> Result<Vec<u8>, ServiceError> {
         let report = self.task.randomize(value, &mut self.random)?;
         let nothing = Bytes32([0; 32]);
-        Ok(seal(
-            &AwsLc,
-            &self.task,
-            &self.shuffler,
-            window,
-            nothing,
-            &report,
-            &mut self.random,
+        let (task, shuffler, random) = (&self.task, &self.shuffler, &mut self.random);
+        if task.spec().tokens.is_none() {
+            return Ok(seal(
+                &AwsLc, task, shuffler, window, nothing, &report, random,
+            )?);
+        }
+        let wallet = self.wallet.as_ref();
+        let token = wallet.and_then(|wallet| wallet.token(task, window));
+        let token = token.ok_or(ServiceError::NoToken { window })?;
+        Ok(seal_with_token(
+            &AwsLc, task, shuffler, nothing, &token, &report, random,
         )?)
     }
 }

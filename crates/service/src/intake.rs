@@ -33,6 +33,7 @@ const MOST_IN_TRANSACTION: usize = 10_000;
 /// The hashes of what must not come twice are of different kinds, so that one of a kind is none of another.
 const OUTER_TAG: &[u8] = b"shuffledp/1 outer tag";
 const INNER_TAG: &[u8] = b"shuffledp/1 inner tag";
+const TOKEN_TAG: &[u8] = b"shuffledp/1 token tag";
 
 /// A task that takes reports.
 #[derive(Debug)]
@@ -297,16 +298,18 @@ fn arrival(task: &Task, opened: &Opened) -> Arrival {
         let hash = Sha256::new().chain_update(kind).chain_update(value);
         Bytes32(hash.finalize().into())
     };
+    let mut tags = vec![
+        tag(OUTER_TAG, &opened.enc),
+        tag(INNER_TAG, opened.inner.enc()),
+    ];
+    tags.extend(opened.token.map(|nonce| tag(TOKEN_TAG, &nonce)));
     Arrival {
         batch: BatchName {
             task: task.id(),
             window: opened.window,
             context: opened.context,
         },
-        tags: vec![
-            tag(OUTER_TAG, &opened.enc),
-            tag(INNER_TAG, opened.inner.enc()),
-        ],
+        tags,
         row: opened.inner.row(),
     }
 }

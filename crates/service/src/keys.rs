@@ -23,6 +23,8 @@ pub enum Party {
     Shuffler,
     /// Opens reports.
     Analyzer,
+    /// Signs tokens ([`crate::tokens`]).
+    Issuer,
 }
 
 impl Party {
@@ -31,6 +33,7 @@ impl Party {
         match self {
             Self::Shuffler => "shuffler",
             Self::Analyzer => "analyzer",
+            Self::Issuer => "issuer",
         }
     }
 }
@@ -84,8 +87,8 @@ impl KeyFile {
     }
 }
 
-/// Makes a party's keys: two files in a folder, which must not be there yet. Gives their paths, the secret
-/// one first, and the public key.
+/// Makes the keys of a shuffler or an analyzer: two files in a folder, which must not be there yet. Gives
+/// their paths, the secret one first, and the public key.
 pub fn make(
     party: Party,
     number: u8,
@@ -104,7 +107,7 @@ pub(crate) fn make_at(
     let (public, secret) = AwsLc.keys()?;
     let name = match (party, number) {
         (Party::Shuffler, number) => format!("{}-{number}", party.name()),
-        (Party::Analyzer, _) => party.name().to_owned(),
+        _ => party.name().to_owned(),
     };
     let path = |ending: &str| folder.join(format!("{name}.{ending}"));
     let (secret_path, public_path) = (path("key"), path("pub"));

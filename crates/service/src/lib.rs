@@ -11,6 +11,7 @@
 //! to begin with, and no party needs to trust another with its key.
 
 pub mod answer;
+mod blind;
 pub mod client;
 pub mod demo;
 mod error;
@@ -25,6 +26,8 @@ pub mod server;
 pub mod store;
 mod suite;
 pub mod tallies;
+pub mod tokens;
 
+pub use blind::BlindError;
 pub use error::ServiceError;
 pub use suite::AwsLc;

@@ -36,6 +36,7 @@ impl Place {
             delta: 1e-6,
             window_seconds: None,
             analyzer_key: keys::analyzer_public(&public).unwrap(),
+            tokens: None,
         };
         change(&mut spec);
         let task = Task::new(spec).unwrap();

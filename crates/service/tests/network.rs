@@ -67,6 +67,7 @@ fn spec(analyzer_key: Bytes32, window_seconds: Option<u64>) -> TaskSpec {
         delta: 1e-3,
         window_seconds,
         analyzer_key,
+        tokens: None,
     }
 }
 

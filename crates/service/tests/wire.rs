@@ -166,6 +166,42 @@ fn defective_envelopes_are_refused() {
     }
 }
 
+/// The same of a task with tokens: what another language signed and sealed, and what it signed wrongly.
+#[test]
+fn tokens_of_another_language_are_verified() {
+    let golden = Golden::read();
+    let vectors = &golden.0["tokens"];
+    let spec: TaskSpec = serde_json::from_value(vectors["task"].clone()).unwrap();
+    let task = Task::new(spec).unwrap();
+    let encoding = HEXLOWER.encode(task.encoding());
+    assert_eq!(encoding, vectors["encoding"].as_str().unwrap());
+    assert_eq!(task.id(), golden.bytes32(&vectors["task_id"]));
+    assert_eq!(Task::from_json(&task.to_json()).unwrap().id(), task.id());
+    let opened = |envelope: &[u8]| open(&AwsLc, &task, &golden.shuffler(), envelope);
+    let mut gathering = Gathering::new(&task);
+    for good in vectors["good"].as_array().unwrap() {
+        let opened = opened(&bytes(&good["envelope"])).unwrap();
+        assert_eq!(opened.window, good["window"].as_u64().unwrap());
+        assert_eq!(opened.token.unwrap().to_vec(), bytes(&good["nonce"]));
+        gathering.take(opened.clone());
+        gathering.take(opened);
+    }
+    assert_eq!(gathering.repeated(), 2);
+    for dummy in vectors["dummies"].as_array().unwrap() {
+        let opened = opened(&bytes(dummy)).unwrap();
+        assert_eq!((opened.kind, opened.token), (Kind::Dummy, None));
+    }
+    for (name, envelope) in defects(&vectors["defects"]) {
+        let message = opened(&envelope).unwrap_err().to_string();
+        let expected = match name.split('_').next().unwrap() {
+            "length" => "an envelope of 188 bytes: those of this task have 476",
+            "token" => "an envelope without a token of the window",
+            other => panic!("{other}"),
+        };
+        assert!(message.contains(expected), "{name}: {message}");
+    }
+}
+
 #[test]
 fn batches_of_another_language_are_read_and_defective_ones_refused() {
     let golden = Golden::read();

@@ -27,6 +27,8 @@ pub(crate) mod shuffler;
 pub(crate) mod simulate;
 #[cfg(feature = "service")]
 pub(crate) mod task;
+#[cfg(feature = "service")]
+pub(crate) mod token;
 // Only `reproduce` asks for a run without its prices.
 #[cfg(feature = "train")]
 #[cfg_attr(not(feature = "papers"), allow(dead_code))]

@@ -13,6 +13,7 @@ use shuffledp_service::client::Connection;
 use shuffledp_service::folders::{Device, read_task};
 use shuffledp_service::keys::shuffler_public;
 use shuffledp_service::ledger::{Decision, Ledger};
+use shuffledp_service::tokens::Wallet;
 use shuffledp_tables::Column;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,14 @@ pub(crate) struct ReportArguments {
     /// This device's ledger: which windows it has decided, and how often it has answered
     #[arg(long, value_name = "FILE", help_heading = "One device")]
     ledger: Option<PathBuf>,
+    /// This device's file of tokens, for a task whose reports have some
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "value",
+        help_heading = "One device"
+    )]
+    wallet: Option<PathBuf>,
     /// Only say what the ledger has of the task
     #[arg(
         long,
@@ -105,10 +114,14 @@ impl ReportArguments {
             .as_deref()
             .ok_or_else(|| needed("--shuffler-key"))?;
         let device = Device::new(task.clone(), shuffler_public(key)?)?;
+        let device = match self.cover {
+            true => device.with_cover(),
+            false => device,
+        };
         let asked = Asked {
-            device: match self.cover {
-                true => device.with_cover(),
-                false => device,
+            device: match &self.wallet {
+                Some(wallet) => device.with_wallet(Wallet::open(wallet)?),
+                None => device,
             },
             task,
             window: self.window.ok_or_else(|| needed("--window"))?.0,
@@ -137,6 +150,7 @@ impl ReportArguments {
             window: self.window.map(|window| window.0),
             pinned: key.map(shuffler_public).transpose()?,
             cover: self.cover,
+            wallet: self.wallet.clone(),
         };
         let connection = Connection::new(url, self.ca.as_deref())?;
         let answered = answer(&connection, task, ledger, &task.value(value)?, &habits)?;

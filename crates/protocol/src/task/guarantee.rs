@@ -63,6 +63,15 @@ impl Task {
             false => "Nobody in a batch shows the analyzer their report, and nobody in it is made up."
                 .to_owned(),
         });
+        if self.spec.tokens.is_some() {
+            trusted.push(
+                "A batch counts tokens, one to a report. Whoever makes up people needs a signature of \
+                 the issuer for each of them and for that window. The issuer is trusted to sign once for \
+                 a person and a window, and to make up nobody itself. It signs blindly: from a token \
+                 neither it nor the shuffler, nor both together, can tell whose it is."
+                    .to_owned(),
+            );
+        }
         if self.coin.is_some() {
             trusted.push(
                 "Each device throws its own coin, without a look at its value. The promise counts on nobody \
