@@ -75,11 +75,11 @@ def inner(report, window, context=NOTHING, to=None, id_=None):
 
 
 def envelope(report, window, *, kind=0, version=1, number=7, id_=None, inside=None, info=OUTER, to=None,
-             signed_window=None, token=b""):
+             signed_window=None, token=b"", nonce=None, context=NOTHING):
     header = struct.pack(">BB", version, number) + (id_ or TASK_ID) + struct.pack(">Q", window)
     signed = header[:34] + struct.pack(">Q", window if signed_window is None else signed_window)
-    nonce = hashlib.sha256(b"nonce" + bytes([counter % 256])).digest()[:16]
-    plain = bytes([kind]) + nonce + NOTHING + token + (inside or inner(report, window))
+    nonce = nonce or hashlib.sha256(b"nonce" + bytes([counter % 256])).digest()[:16]
+    plain = bytes([kind]) + nonce + context + token + (inside or inner(report, window))
     return header + sealed(to or SHUFFLER, info, signed, plain)
 
 
@@ -156,7 +156,7 @@ defects = {
     "sealed_and_damaged": flipped,
     "sealed_for_another_window": envelope(b"\x01", 3, signed_window=4),
     "sealed_with_the_inner_info": envelope(b"\x01", 3, info=INNER),
-    "kind_2": envelope(b"\x01", 3, kind=2),
+    "kind_3": envelope(b"\x01", 3, kind=3),
     "kind_255": envelope(b"\x01", 3, kind=255),
 }
 unreadable = {
@@ -207,6 +207,9 @@ token_defects = {
     "token_with_a_shorter_salt": with_token(token("salt", 3, THIRD, salt_length=32)),
     "token_in_a_window_without_a_key": with_token(good_token, 5),
 }
+probe = envelope(b"\x01", 3, kind=2, inside=noise[:49], nonce=b"the probe's mark")
+probe_mark = hashlib.sha256(b"shuffledp/1 probe" + TASK_ID + struct.pack(">Q", 3) + b"the probe's mark").hexdigest()
+defects["context_of_probes"] = envelope(b"\x01", 3, context=b"shuffledp/1 probes of one window")
 hexed = lambda vectors: {name: bytes_.hex() for name, bytes_ in vectors.items()}
 print(json.dumps({
     "source": "golden/generate_wire.py, pyhpke 0.6.5",
@@ -214,6 +217,7 @@ print(json.dumps({
     "shuffler": {"number": 7, "public": public(SHUFFLER).hex(), "secret": SHUFFLER.private_key.to_private_bytes().hex()},
     "analyzer": {"public": public(ANALYZER).hex(), "secret": ANALYZER.private_key.to_private_bytes().hex()},
     "good": good, "dummies": [dummy.hex() for dummy in dummies], "defects": hexed(defects), "unreadable": hexed(unreadable), "malformed": hexed(malformed),
+    "probes": [{"window": 3, "mark": probe_mark, "envelope": probe.hex()}],
     "tokens": {
         "task": TOKEN_TASK, "encoding": TOKEN_ENCODING.hex(), "task_id": TOKEN_ID.hex(),
         "good": [

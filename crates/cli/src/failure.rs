@@ -384,6 +384,7 @@ impl From<ServiceError> for Failure {
             ServiceError::Issued { .. } | ServiceError::Person { .. } => {
                 Self::flag("--person", message)
             }
+            ServiceError::NoProbes { .. } => Self::flag("--record", message),
             ServiceError::NoToken { .. } => Self::flag("--wallet", message),
             ServiceError::NoIssuerKey { .. } => Self::flag("--window", message),
             ServiceError::Windows { .. } => Self::flag("--windows", message),

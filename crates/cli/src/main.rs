@@ -22,7 +22,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "papers")]
 use commands::reproduce;
 #[cfg(feature = "service")]
-use commands::{analyze, analyzer, demo, keys, report, shuffle, shuffler, task, token};
+use commands::{analyze, analyzer, demo, keys, probe, report, shuffle, shuffler, task, token};
 use commands::{audit, calibrate, curve, epsilon, rdp, simulate};
 #[cfg(feature = "train")]
 use commands::{predict, train};
@@ -147,6 +147,9 @@ enum Ask {
     #[cfg(feature = "service")]
     #[command(after_help = "Example:\n  shuffledp demo")]
     Demo(demo::DemoArguments),
+    /// Envelopes that must come back: an auditor sees whether somebody keeps reports away
+    #[cfg(feature = "service")]
+    Probe(probe::ProbeArguments),
     /// Completions for a shell, on standard output
     #[command(after_help = "Example:\n  shuffledp completions bash > shuffledp.bash")]
     Completions {
@@ -235,6 +238,8 @@ impl Ask {
             Self::Analyzer(arguments) => arguments.format(),
             #[cfg(feature = "service")]
             Self::Demo(arguments) => arguments.format,
+            #[cfg(feature = "service")]
+            Self::Probe(arguments) => arguments.format(),
             #[cfg(feature = "papers")]
             Self::Reproduce(_) => Format::Table,
             Self::Completions { .. } | Self::Man { .. } => Format::Table,
@@ -297,6 +302,12 @@ impl Ask {
             Self::Analyzer(arguments) => arguments.report()?,
             #[cfg(feature = "service")]
             Self::Demo(arguments) => arguments.report()?,
+            #[cfg(feature = "service")]
+            Self::Probe(arguments) => {
+                let (report, verdict) = arguments.report()?;
+                code = verdict;
+                report
+            }
             Self::Man { command } => {
                 let page = manual::page(Command::command(), &command)?;
                 return Ok((page, code, None));

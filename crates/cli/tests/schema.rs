@@ -185,6 +185,11 @@ const PARTIES: &[(&str, &str)] = &[
          --out inbox/two",
     ),
     (
+        "probe",
+        "probe send --task task.json --shuffler-key shuffler-1.pub --window 7 --count 2 --record probes.json \
+         --out inbox/probes",
+    ),
+    (
         "shuffle",
         "shuffle --task task.json --key shuffler-1.key --input inbox --out batches",
     ),
@@ -195,6 +200,10 @@ const PARTIES: &[(&str, &str)] = &[
     (
         "error",
         "analyze --task task.json --key shuffler-1.key batches/window-7.batch",
+    ),
+    (
+        "probe",
+        "probe check --task task.json --record probes.json --published batches/window-7.probes",
     ),
     ("keys", "keys token --out analyzer"),
     (
@@ -252,6 +261,14 @@ const OVER_THE_NETWORK: [&[(&str, &str)]; 2] = [
             "report --task task.json --to URL --value yes --ledger ledger.json",
         ),
         (
+            "probe",
+            "probe send --task task.json --to URL --count 2 --record probes.json",
+        ),
+        (
+            "error",
+            "probe check --task task.json --from URL --record probes.json --window 0",
+        ),
+        (
             "analyzer",
             "analyzer fetch --task task.json --from URL --token token --out early",
         ),
@@ -260,6 +277,10 @@ const OVER_THE_NETWORK: [&[(&str, &str)]; 2] = [
         (
             "analyzer",
             "analyzer fetch --task task.json --from URL --token token --out batches",
+        ),
+        (
+            "probe",
+            "probe check --task task.json --from URL --record probes.json --window 0",
         ),
         (
             "analyze",
@@ -553,6 +574,7 @@ fn every_command_that_prints_json_is_tried() {
     commands.extend(names("simulate"));
     commands.extend(names("analyzer"));
     commands.extend(names("token"));
+    commands.extend(names("probe"));
     let mut printing = 0;
     for command in commands {
         if shuffledp(&command, &["--help"]).contains("--format") {
@@ -565,7 +587,7 @@ fn every_command_that_prints_json_is_tried() {
             printing += 1;
         }
     }
-    assert_eq!(printing, 24);
+    assert_eq!(printing, 26);
 }
 
 #[test]

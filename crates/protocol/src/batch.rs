@@ -24,7 +24,7 @@ use crate::hpke::{ENC, Hpke, Sealed, SecretKey, TAG};
 use crate::task::{Bytes32, Task};
 use sha2::{Digest, Sha256};
 use shuffledp_randomizers::{Random, Secure};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Version, task, window, context, number.
 const HEADER: usize = 1 + 32 + 8 + 32 + 8;
@@ -44,6 +44,8 @@ pub struct Gathering<'t> {
     tokens: HashSet<(u64, [u8; 32])>,
     repeated: u64,
     dummies: u64,
+    /// The marks of probes by window, in their own order and in none of arrival.
+    probes: BTreeMap<u64, BTreeSet<Bytes32>>,
 }
 
 /// A window and a context with fewer reports than a batch must have. They are not released.
@@ -122,14 +124,23 @@ impl<'t> Gathering<'t> {
             tokens: HashSet::new(),
             repeated: 0,
             dummies: 0,
+            probes: BTreeMap::new(),
         }
     }
 
-    /// Takes a report, unless it is there already or its token was spent, and drops a dummy.
+    /// Takes a report, unless it is there already or its token was spent, drops a dummy, and notes the mark
+    /// of a probe.
     pub fn take(&mut self, opened: Opened) {
-        if opened.kind == Kind::Dummy {
-            self.dummies += 1;
-            return;
+        match opened.kind {
+            Kind::Report => {}
+            Kind::Dummy => {
+                self.dummies += 1;
+                return;
+            }
+            Kind::Probe(mark) => {
+                self.probes.entry(opened.window).or_default().insert(mark);
+                return;
+            }
         }
         let inner = opened.inner.0.enc;
         let token = opened.token.map(|nonce| (opened.window, nonce));
@@ -156,6 +167,11 @@ impl<'t> Gathering<'t> {
     /// How many dummies were dropped.
     pub fn dummies(&self) -> u64 {
         self.dummies
+    }
+
+    /// The marks of the probes that came, by window.
+    pub fn probes(&self) -> &BTreeMap<u64, BTreeSet<Bytes32>> {
+        &self.probes
     }
 
     /// Closes all windows: the batches that are large enough, each in a random order, and those that are not.
@@ -206,6 +222,14 @@ pub fn seal<R: AsRef<[u8]>>(
         bytes.extend(row.as_ref());
     }
     bytes
+}
+
+/// The rows of sealed bytes, where each is of 32 bytes: marks of probes, which a shuffler keeps as it keeps
+/// reports. None where the bytes are no such rows.
+pub fn rows(bytes: &[u8]) -> Option<Vec<Bytes32>> {
+    let rows = bytes.get(HEADER..)?;
+    let whole = rows.len().is_multiple_of(32);
+    whole.then(|| rows.chunks_exact(32).map(array).map(Bytes32).collect())
 }
 
 /// What a batch begins with.

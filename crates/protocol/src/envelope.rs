@@ -12,7 +12,7 @@
 //!          info = "shuffledp/1 outer" 01 02      aad = version || key || task id || window
 //!
 //! OuterPlain
-//!     u8   kind: 0 a report, 1 a dummy
+//!     u8   kind: 0 a report, 1 a dummy, 2 a probe
 //!     16   nonce, drawn by the device
 //!     32   context: the hash of what devices were sent for this window; zeros where it is nothing
 //!     288  token, where the task has an issuer of them ([`crate::token`])
@@ -25,6 +25,15 @@
 //! on the way, who sees the length and the time of an envelope and no more, learns who takes part. The
 //! shuffler drops it.
 //!
+//! A probe is a dummy that must come back. Whoever makes it keeps its *mark*, a hash of the nonce; the
+//! shuffler publishes the marks of the probes that it received when their window is closed, and never puts
+//! one into a batch. A mark that is missing shows that envelopes were lost or kept back on the way, where nobody could
+//! tell probe from report.
+//!
+//! ```text
+//! mark = SHA-256("shuffledp/1 probe" || task id || window || nonce)
+//! ```
+//!
 //! The task id is the hash of the whole task ([`crate::task`]), so that both layers are bound to every number
 //! in it. All envelopes of a task have the same length ([`envelope_length`]); another length is refused
 //! before anything is decrypted.
@@ -32,6 +41,7 @@
 use crate::hpke::{ENC, Hpke, HpkeError, Sealed, SecretKey, TAG};
 use crate::task::{Bytes32, Task};
 use crate::token::{self, Pss, TOKEN, Token};
+use sha2::{Digest, Sha256};
 use shuffledp_randomizers::{Random, Secure};
 
 /// The version of the wire format.
@@ -40,6 +50,13 @@ pub const VERSION: u8 = 1;
 const REPORT: u8 = 0;
 /// The kind of one that holds none.
 const DUMMY: u8 = 1;
+/// The kind of one that holds none and must come back.
+const PROBE: u8 = 2;
+/// The context under which a shuffler keeps the marks of probes. No report may have it: it is no hash of what
+/// devices are sent.
+pub const PROBES: Bytes32 = Bytes32(*b"shuffledp/1 probes of one window");
+/// What a mark hashes first.
+const MARK_DOMAIN: &[u8] = b"shuffledp/1 probe";
 const NONCE: usize = 16;
 /// Version, key, task, window.
 const HEADER: usize = 1 + 1 + 32 + 8;
@@ -70,6 +87,8 @@ pub enum Kind {
     Report,
     /// Nothing: it is there so that silence cannot be seen.
     Dummy,
+    /// Nothing, with this mark: it is there to come back.
+    Probe(Bytes32),
 }
 
 /// What the shuffler sees in an envelope.
@@ -84,9 +103,10 @@ pub struct Opened {
     pub context: Bytes32,
     /// The encapsulated key of the outer layer: an envelope that is sent twice has the same.
     pub enc: [u8; ENC],
-    /// The nonce of its token, which the issuer has signed; of a dummy, and of a task without tokens, none.
+    /// The nonce of its token, which the issuer has signed; none where there is no report, and of a task
+    /// without tokens.
     pub token: Option<[u8; token::NONCE]>,
-    /// For the analyzer; of a dummy it is nothing.
+    /// For the analyzer; of a dummy or a probe it is nothing.
     pub inner: Inner,
 }
 
@@ -123,8 +143,11 @@ pub enum EnvelopeError {
     /// Encrypted to another key, for another task, or damaged.
     #[error("an envelope that the shuffler's key does not open")]
     Sealed,
+    /// A report that says it is of the probes.
+    #[error("an envelope with the context of probes")]
+    Context,
     /// A kind of envelope that is not in use.
-    #[error("an envelope of kind {got}: known are 0 and 1")]
+    #[error("an envelope of kind {got}: known are 0, 1 and 2")]
     Kind {
         /// Its kind.
         got: u8,
@@ -222,8 +245,33 @@ fn seal_report(
     let to = &task.spec().analyzer_key;
     let inner = hpke.seal(to, INNER_INFO, &inner_aad(task, window, &context), report)?;
     let token = token.map_or(Vec::new(), |token| token.encode().to_vec());
-    let content = (REPORT, context, token, inner);
-    seal_outer(hpke, (task, shuffler, window), content, random)
+    let content = ((REPORT, nonce(random)), context, token, inner);
+    seal_outer(hpke, (task, shuffler, window), content)
+}
+
+/// The mark of a probe.
+fn mark(task: &Task, window: u64, nonce: &[u8]) -> Bytes32 {
+    let hash = Sha256::new()
+        .chain_update(MARK_DOMAIN)
+        .chain_update(task.id().0)
+        .chain_update(window.to_be_bytes())
+        .chain_update(nonce);
+    Bytes32(hash.finalize().into())
+}
+
+/// Seals a probe, which nobody but the shuffler can tell from an envelope with a report: its bytes, and its
+/// mark.
+pub fn seal_probe(
+    hpke: &impl Hpke,
+    task: &Task,
+    shuffler: &ShufflerKey,
+    window: u64,
+    random: &mut Secure,
+) -> Result<(Vec<u8>, Bytes32), HpkeError> {
+    let nonce = nonce(random);
+    let mark = mark(task, window, &nonce);
+    let envelope = seal_empty(hpke, (task, shuffler, window), (PROBE, nonce), random)?;
+    Ok((envelope, mark))
 }
 
 /// Seals an envelope without a report, which nobody but the shuffler can tell from one with a report.
@@ -234,6 +282,23 @@ pub fn seal_dummy(
     window: u64,
     random: &mut Secure,
 ) -> Result<Vec<u8>, HpkeError> {
+    let nonce = nonce(random);
+    seal_empty(hpke, (task, shuffler, window), (DUMMY, nonce), random)
+}
+
+fn nonce(random: &mut Secure) -> [u8; NONCE] {
+    let mut nonce = [0; NONCE];
+    random.fill(&mut nonce);
+    nonce
+}
+
+/// An envelope with random bytes in place of a report.
+fn seal_empty(
+    hpke: &impl Hpke,
+    (task, shuffler, window): (&Task, &ShufflerKey, u64),
+    kind: (u8, [u8; NONCE]),
+    random: &mut Secure,
+) -> Result<Vec<u8>, HpkeError> {
     let mut inner = Sealed {
         enc: [0; ENC],
         text: vec![0; inner_length(task)],
@@ -242,18 +307,15 @@ pub fn seal_dummy(
     random.fill(&mut inner.text);
     let mut token = vec![0; token_length(task)];
     random.fill(&mut token);
-    let content = (DUMMY, Bytes32([0; 32]), token, inner);
-    seal_outer(hpke, (task, shuffler, window), content, random)
+    let content = (kind, Bytes32([0; 32]), token, inner);
+    seal_outer(hpke, (task, shuffler, window), content)
 }
 
 fn seal_outer(
     hpke: &impl Hpke,
     (task, shuffler, window): (&Task, &ShufflerKey, u64),
-    (kind, context, token, inner): (u8, Bytes32, Vec<u8>, Sealed),
-    random: &mut Secure,
+    ((kind, nonce), context, token, inner): ((u8, [u8; NONCE]), Bytes32, Vec<u8>, Sealed),
 ) -> Result<Vec<u8>, HpkeError> {
-    let mut nonce = [0; NONCE];
-    random.fill(&mut nonce);
     let plain = [
         &[kind][..],
         &nonce,
@@ -297,13 +359,17 @@ pub fn open(
     let plain = suite.open(key, &enc, OUTER_INFO, header, &sealed[ENC..]);
     // The length of the envelope settles that of the text.
     let plain = plain.map_err(|_| EnvelopeError::Sealed)?;
+    let window = u64::from_be_bytes(array(&header[HEADER - 8..]));
     let kind = match plain[0] {
         REPORT => Kind::Report,
         DUMMY => Kind::Dummy,
+        PROBE => Kind::Probe(mark(task, window, &plain[1..1 + NONCE])),
         got => return Err(EnvelopeError::Kind { got }),
     };
-    let window = u64::from_be_bytes(array(&header[HEADER - 8..]));
     let (context, rest) = plain[1 + NONCE..].split_at(32);
+    if kind == Kind::Report && context == PROBES.0 {
+        return Err(EnvelopeError::Context);
+    }
     let (token, rest) = rest.split_at(token_length(task));
     let inner = Sealed {
         enc: array(&rest[..ENC]),
@@ -319,8 +385,8 @@ pub fn open(
     })
 }
 
-/// The nonce of the token of a report, which must be signed. The signature of a dummy is verified as well,
-/// whatever comes of it: it takes as long as a report.
+/// The nonce of the token of a report, which must be signed. The signature of a dummy or a probe is verified
+/// as well, whatever comes of it: it takes as long as a report.
 fn spent(
     pss: &impl Pss,
     task: &Task,
@@ -333,7 +399,7 @@ fn spent(
     };
     let token = Token::decode(window, token);
     match (token.is_of(pss, task), kind) {
-        (_, Kind::Dummy) => Ok(None),
+        (_, Kind::Dummy | Kind::Probe(_)) => Ok(None),
         (true, Kind::Report) => Ok(Some(token.nonce)),
         (false, Kind::Report) => Err(EnvelopeError::Token { window }),
     }

@@ -75,6 +75,12 @@ pub enum ServiceError {
         /// How many.
         windows: u64,
     },
+    /// A window without probes of this auditor.
+    #[error("the record has no probes of window {window}")]
+    NoProbes {
+        /// The window.
+        window: u64,
+    },
     /// The store of a shuffler.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -8,6 +8,7 @@
 
 use crate::error::ServiceError;
 use crate::ledger::{Decision, Ledger};
+use crate::probes::Published;
 use crate::secure_file::{create, create_with_folder, lock, replace};
 use crate::suite::AwsLc;
 use crate::tokens::Wallet;
@@ -189,6 +190,9 @@ pub struct Released {
     pub digest: Bytes32,
     /// The name of its file in the folder.
     pub file: String,
+    /// The marks of the probes of its window; none with the later batches of a window that has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<Vec<Bytes32>>,
 }
 
 /// What a shuffler did with the envelopes of a folder.
@@ -203,6 +207,8 @@ pub struct Shuffled {
     pub repeated: u64,
     /// Envelopes without a report, of devices that stay silent.
     pub dummies: u64,
+    /// Probes of windows that were released now, or that wait.
+    pub probes: u64,
     /// Envelopes of windows that were released before.
     pub late: u64,
     /// Envelopes and files that are none of this task's.
@@ -261,10 +267,15 @@ impl Shuffler {
             }
         }
         (shuffled.repeated, shuffled.dummies) = (gathering.repeated(), gathering.dummies());
+        let mut probes = gathering.probes().clone();
+        shuffled.probes = probes.values().map(|marks| marks.len() as u64).sum();
         let (batches, waiting) = gathering.close(&mut self.random);
         shuffled.waiting = waiting;
         for batch in batches {
-            let entry = self.release(&batch, &list, &mut released)?;
+            let first = !released.iter().any(|entry| entry.window == batch.window());
+            let marks = probes.remove(&batch.window()).unwrap_or_default();
+            let marks = first.then(|| marks.into_iter().collect());
+            let entry = self.release(&batch, marks, &list, &mut released)?;
             shuffled.released.push(entry);
         }
         Ok(shuffled)
@@ -273,6 +284,7 @@ impl Shuffler {
     fn release(
         &self,
         batch: &Batch,
+        probes: Option<Vec<Bytes32>>,
         list: &Path,
         released: &mut Vec<Released>,
     ) -> Result<Released, ServiceError> {
@@ -287,6 +299,7 @@ impl Shuffler {
             reports: batch.reports(),
             digest,
             file,
+            probes,
         };
         let prepared = self.prepared(&entry);
         // Left over from a crash before the entry: nobody has seen it.
@@ -306,7 +319,8 @@ impl Shuffler {
         self.folder.join(format!(".{}.part", entry.digest))
     }
 
-    /// Gives every batch of the list its name that does not have it yet.
+    /// Gives every batch of the list its name that does not have it yet, and publishes the marks of its
+    /// probes.
     fn finish(&self, released: &[Released]) -> Result<(), ServiceError> {
         for entry in released {
             let (prepared, path) = (self.prepared(entry), self.folder.join(&entry.file));
@@ -315,6 +329,18 @@ impl Shuffler {
                     return Err(ServiceError::unwritable(&path)(error));
                 }
                 _ => {}
+            }
+            let (task, window) = (entry.task, entry.window);
+            let path = self.folder.join(format!("window-{window}.probes"));
+            if let Some(probes) = entry.probes.clone().filter(|_| !path.exists()) {
+                let published = Published {
+                    task,
+                    window,
+                    probes,
+                };
+                // Texts and numbers: nothing that JSON cannot hold.
+                let text = serde_json::to_string_pretty(&published).unwrap_or_default() + "\n";
+                replace(&path, text.as_bytes())?;
             }
         }
         Ok(())

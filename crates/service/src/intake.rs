@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * An answer is given when the transaction is on disk, and after the same transaction for reports, dummies,
-//!   repeated and malformed envelopes: neither what is answered nor when tells a dummy from a report.
+//!   probes, repeated and malformed envelopes: neither what is answered nor when tells them apart.
 //! * Where the queue is full, [`Busy`] is said at once and nothing is held: memory is bounded by the queue.
 //!   Who is turned away depends on the moment alone. When the queue is more than half full, the newest are
 //!   opened first: their senders are still there.
@@ -18,7 +18,9 @@ use crate::store::{Arrival, BatchName, Store, Taken};
 use crate::suite::AwsLc;
 use crate::tallies::{Outcome, Tallies};
 use sha2::{Digest, Sha256};
-use shuffledp_protocol::envelope::{EnvelopeError, Kind, Opened, envelope_length, open, window_of};
+use shuffledp_protocol::envelope::{
+    EnvelopeError, Kind, Opened, PROBES, envelope_length, open, window_of,
+};
 use shuffledp_protocol::hpke::SecretKey;
 use shuffledp_protocol::task::{Bytes32, Task};
 use std::collections::VecDeque;
@@ -34,6 +36,7 @@ const MOST_IN_TRANSACTION: usize = 10_000;
 const OUTER_TAG: &[u8] = b"shuffledp/1 outer tag";
 const INNER_TAG: &[u8] = b"shuffledp/1 inner tag";
 const TOKEN_TAG: &[u8] = b"shuffledp/1 token tag";
+const PROBE_TAG: &[u8] = b"shuffledp/1 probe tag";
 
 /// A task that takes reports.
 #[derive(Debug)]
@@ -92,9 +95,9 @@ struct Job {
 /// The same, opened.
 struct OpenedJob {
     task: Arc<OpenTask>,
-    /// The window to count an envelope under, and what is known of it: its place among the arrivals, or its
-    /// outcome.
-    found: Vec<(u64, Result<usize, Outcome>)>,
+    /// The window to count an envelope under, and what is known of it: its place among the arrivals with its
+    /// outcome if it is new there, or its outcome.
+    found: Vec<(u64, Result<(usize, Outcome), Outcome>)>,
     arrivals: Vec<Arrival>,
     reply: oneshot::Sender<Vec<Outcome>>,
     _room: Room,
@@ -264,8 +267,9 @@ fn open_job(job: Job, keys: &[(u8, SecretKey)], now: u64) -> OpenedJob {
             (Some(_), None) => Err(Outcome::Closed),
             (Some(opened), _) if opened.kind == Kind::Dummy => Err(Outcome::Dummy),
             (Some(opened), _) => {
-                arrivals.push(arrival(task, &opened));
-                Ok(arrivals.len() - 1)
+                let (arrival, new) = arrival(task, &opened);
+                arrivals.push(arrival);
+                Ok((arrivals.len() - 1, new))
             }
         };
         found.push((open_now.unwrap_or(first_open), outcome));
@@ -293,7 +297,9 @@ fn opened(task: &Task, keys: &[(u8, SecretKey)], envelope: &[u8]) -> Option<Open
     }
 }
 
-fn arrival(task: &Task, opened: &Opened) -> Arrival {
+/// What is stored of an envelope, and what becomes of it if it is new. The marks of probes are a batch of
+/// their own: they are kept like reports, and answered when they are on disk.
+fn arrival(task: &Task, opened: &Opened) -> (Arrival, Outcome) {
     let tag = |kind: &[u8], value: &[u8]| {
         let hash = Sha256::new().chain_update(kind).chain_update(value);
         Bytes32(hash.finalize().into())
@@ -303,15 +309,19 @@ fn arrival(task: &Task, opened: &Opened) -> Arrival {
         tag(INNER_TAG, opened.inner.enc()),
     ];
     tags.extend(opened.token.map(|nonce| tag(TOKEN_TAG, &nonce)));
-    Arrival {
-        batch: BatchName {
-            task: task.id(),
-            window: opened.window,
-            context: opened.context,
-        },
-        tags,
-        row: opened.inner.row(),
-    }
+    let (context, row, new) = match opened.kind {
+        Kind::Probe(mark) => {
+            tags = vec![tag(OUTER_TAG, &opened.enc), tag(PROBE_TAG, &mark.0)];
+            (PROBES, mark.0.to_vec(), Outcome::Probe)
+        }
+        _ => (opened.context, opened.inner.row(), Outcome::Taken),
+    };
+    let batch = BatchName {
+        task: task.id(),
+        window: opened.window,
+        context,
+    };
+    (Arrival { batch, tags, row }, new)
 }
 
 fn write_all(opened: &Receiver<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
@@ -349,12 +359,12 @@ fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
     });
     let mut before = 0;
     for job in jobs {
-        let outcome = |found: &Result<usize, Outcome>| match found {
+        let outcome = |found: &Result<(usize, Outcome), Outcome>| match found {
             _ if failed => Outcome::Failed,
             Err(outcome) => *outcome,
             // Where the store failed there is no answer.
-            Ok(place) => match taken.get(before + place) {
-                Some(Taken::New) => Outcome::Taken,
+            Ok((place, new)) => match taken.get(before + place) {
+                Some(Taken::New) => *new,
                 Some(Taken::Repeated) => Outcome::Repeated,
                 Some(Taken::Closed) => Outcome::Closed,
                 None => Outcome::Failed,

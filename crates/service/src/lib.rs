@@ -20,6 +20,7 @@ pub mod intake;
 pub mod keyring;
 pub mod keys;
 pub mod ledger;
+pub mod probes;
 pub mod schedule;
 mod secure_file;
 pub mod server;

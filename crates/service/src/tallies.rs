@@ -14,6 +14,8 @@ pub enum Outcome {
     Repeated,
     /// It holds no report: a device that stays silent may send one, so that nobody sees that it does.
     Dummy,
+    /// It is a probe of an auditor, and its mark will be published.
+    Probe,
     /// It is none of the task, or damaged.
     Malformed,
     /// Its window is not open.
@@ -24,10 +26,11 @@ pub enum Outcome {
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Taken,
         Self::Repeated,
         Self::Dummy,
+        Self::Probe,
         Self::Malformed,
         Self::Closed,
         Self::Failed,
@@ -39,6 +42,7 @@ impl Outcome {
             Self::Taken => "taken",
             Self::Repeated => "repeated",
             Self::Dummy => "dummy",
+            Self::Probe => "probe",
             Self::Malformed => "malformed",
             Self::Closed => "closed",
             Self::Failed => "failed",

@@ -131,6 +131,26 @@ fn dummies_of_another_language_are_dropped() {
     assert!(batches.is_empty() && waiting.is_empty());
 }
 
+#[test]
+fn probes_of_another_language_have_their_mark() {
+    let golden = Golden::read();
+    let task = golden.task();
+    let mut gathering = Gathering::new(&task);
+    let probes = golden.0["probes"].as_array().unwrap();
+    for probe in probes {
+        let envelope = bytes(&probe["envelope"]);
+        assert_eq!(envelope.len(), envelope_length(&task));
+        let opened = open(&AwsLc, &task, &golden.shuffler(), &envelope).unwrap();
+        let mark = golden.bytes32(&probe["mark"]);
+        assert_eq!(opened.kind, Kind::Probe(mark));
+        gathering.take(opened);
+        assert!(gathering.probes()[&probe["window"].as_u64().unwrap()].contains(&mark));
+    }
+    assert!(!probes.is_empty());
+    let (batches, waiting) = gathering.close(&mut Secure::new().unwrap());
+    assert!(batches.is_empty() && waiting.is_empty());
+}
+
 /// Each defect is refused for what its name says.
 #[test]
 fn defective_envelopes_are_refused() {
@@ -146,6 +166,7 @@ fn defective_envelopes_are_refused() {
             "task" => "an envelope of the task",
             "sealed" => "does not open",
             "kind" => "an envelope of kind",
+            "context" => "an envelope with the context of probes",
             other => panic!("{other}"),
         };
         let empty = name == "length_empty" && message.starts_with("an envelope of 0 bytes");

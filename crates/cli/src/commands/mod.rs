@@ -15,6 +15,8 @@ pub(crate) mod epsilon;
 pub(crate) mod keys;
 #[cfg(feature = "train")]
 pub(crate) mod predict;
+#[cfg(feature = "service")]
+pub(crate) mod probe;
 pub(crate) mod rdp;
 #[cfg(feature = "service")]
 pub(crate) mod report;

@@ -82,6 +82,7 @@ impl ShuffleArguments {
                 "are of windows that were released before, and stay out",
             ),
             (shuffled.dummies, "are of devices that stay silent"),
+            (shuffled.probes, "are probes of auditors"),
             (shuffled.refused, "are none of this task, or damaged"),
         ] {
             if count > 0 {
@@ -104,6 +105,7 @@ impl ShuffleArguments {
             "waiting": waiting,
             "repeated": shuffled.repeated,
             "dummies": shuffled.dummies,
+            "probes": shuffled.probes,
             "late": shuffled.late,
             "refused": shuffled.refused,
         });

@@ -22,7 +22,7 @@ use crate::tallies::Tallies;
 use config::{Config, StoreConfig};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use shuffledp_protocol::envelope::ShufflerKey;
+use shuffledp_protocol::envelope::{PROBES, ShufflerKey};
 use shuffledp_protocol::lifecycle::State;
 use shuffledp_protocol::task::{Bytes32, Guarantee};
 use shuffledp_randomizers::Secure;
@@ -189,7 +189,11 @@ impl Service {
         let mut closed = Vec::new();
         for record in self.store.batches(id)? {
             if record.state == State::Open && record.name.window < standing {
-                let smallest = served.open.task.smallest_batch();
+                let smallest = match record.name.context == PROBES {
+                    // Marks are of nobody: they are published however few they are.
+                    true => 1,
+                    false => served.open.task.smallest_batch(),
+                };
                 let record = self.store.close(&record.name, smallest)?;
                 self.log(&record);
                 closed.push(record);
