@@ -54,6 +54,7 @@ def encoding(task, report_length):
         struct.pack(">Q", task["window_seconds"]),
         bytes.fromhex(task["analyzer_key"]),
         tokens(task["tokens"]) if "tokens" in task else b"",
+        b"\x02" + bytes.fromhex(task["second_shuffler"]) if "second_shuffler" in task else b"",
     ])
 
 
@@ -210,6 +211,30 @@ token_defects = {
 probe = envelope(b"\x01", 3, kind=2, inside=noise[:49], nonce=b"the probe's mark")
 probe_mark = hashlib.sha256(b"shuffledp/1 probe" + TASK_ID + struct.pack(">Q", 3) + b"the probe's mark").hexdigest()
 defects["context_of_probes"] = envelope(b"\x01", 3, context=b"shuffledp/1 probes of one window")
+# The token task with a second shuffler as well.
+SECOND = key_pair("second shuffler")
+MIDDLE = b"shuffledp/1 middle\x01\x04"
+CHAIN_TASK = TOKEN_TASK | {"second_shuffler": public(SECOND).hex()}
+CHAIN_ENCODING = encoding(CHAIN_TASK, 1)
+CHAIN_ID = hashlib.sha256(b"shuffledp/1 task" + CHAIN_ENCODING).digest()
+
+
+def middle(report, token, *, to=None, info=MIDDLE, window=3):
+    aad = CHAIN_ID + struct.pack(">Q", window) + NOTHING
+    return sealed(to or SECOND, info, aad, token + inner(report, 3, id_=CHAIN_ID))
+
+
+chain_tokens = [token(f"chain {person}", 3, THIRD, id_=CHAIN_ID) for person in range(4)]
+chain_rows = [middle(bytes([report]), token) for report, token in zip((0, 1, 2, 2), chain_tokens)]
+chain_envelopes = [envelope(b"", 3, id_=CHAIN_ID, inside=row) for row in chain_rows]
+chain_head = b"\x01" + CHAIN_ID + struct.pack(">Q", 3) + NOTHING + struct.pack(">Q", 4)
+chain_defects = {
+    "sealed_to_the_first_shuffler": middle(b"\x01", chain_tokens[3], to=SHUFFLER),
+    "sealed_with_the_inner_info": middle(b"\x01", chain_tokens[3], info=INNER),
+    "sealed_for_another_window": middle(b"\x01", chain_tokens[3], window=4),
+    "token_of_zeros": middle(b"\x01", bytes(288)),
+    "token_for_the_task_with_one_shuffler": middle(b"\x01", good_token),
+}
 hexed = lambda vectors: {name: bytes_.hex() for name, bytes_ in vectors.items()}
 print(json.dumps({
     "source": "golden/generate_wire.py, pyhpke 0.6.5",
@@ -227,6 +252,12 @@ print(json.dumps({
         ],
         "dummies": [envelope(b"\x01", 3, kind=1, inside=noise[:49], id_=TOKEN_ID, token=bytes(288)).hex()],
         "defects": hexed(token_defects),
+    },
+    "chain": {
+        "task": CHAIN_TASK, "encoding": CHAIN_ENCODING.hex(), "task_id": CHAIN_ID.hex(),
+        "second_shuffler": {"secret": SECOND.private_key.to_private_bytes().hex()},
+        "envelopes": [one.hex() for one in chain_envelopes], "reports": [0, 1, 2, 2],
+        "handed": (chain_head + b"".join(chain_rows)).hex(), "defects": hexed(chain_defects),
     },
     "batch": {
         "bytes": batch.hex(), "reports": [2, 0, 1, 1],

@@ -241,6 +241,34 @@ const PARTIES: &[(&str, &str)] = &[
         "report --task members.json --shuffler-key shuffler-1.pub --window 7 --value yes --ledger \
          members-ledger.json --out inbox/nobody",
     ),
+    ("keys", "keys second-shuffler"),
+    (
+        "task",
+        "task new --name chain --randomizer rr --epsilon0 1 --labels no,yes --users 2 --target-epsilon 1 \
+         --delta 1e-6 --analyzer-key analyzer.pub --second-shuffler second-shuffler.pub --out chain.json",
+    ),
+    (
+        "report",
+        "report --task chain.json --shuffler-key shuffler-1.pub --window 0 --input people.csv \
+         --column smokes --out chain/many",
+    ),
+    (
+        "shuffle",
+        "shuffle --task chain.json --key shuffler-1.key --input chain --out handed",
+    ),
+    (
+        "shuffle",
+        "shuffle --task chain.json --second-key second-shuffler.key --input handed/window-0.handed --out \
+         released",
+    ),
+    (
+        "analyze",
+        "analyze --task chain.json --key analyzer.key released/window-0.batch",
+    ),
+    (
+        "error",
+        "analyze --task chain.json --key analyzer.key handed/window-0.handed",
+    ),
     ("analyze", "demo --devices 1000"),
 ];
 

@@ -18,10 +18,15 @@
 //!
 //! digest = SHA-256("shuffledp/1 batch" || Batch)
 //! ```
+//!
+//! Where the task has a second shuffler, the first one hands it such a batch of middle layers in place of
+//! reports, which are longer ([`Batch::decode_handed`]); the second opens them into a gathering of its own,
+//! which counts and shuffles again.
 
-use crate::envelope::{Inner, Kind, Opened, VERSION, array};
+use crate::envelope::{self, Inner, Kind, Opened, VERSION, array, handed_length};
 use crate::hpke::{ENC, Hpke, Sealed, SecretKey, TAG};
 use crate::task::{Bytes32, Task};
+use crate::token::Pss;
 use sha2::{Digest, Sha256};
 use shuffledp_randomizers::{Random, Secure};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -98,6 +103,9 @@ pub enum BatchError {
         /// The smallest number.
         smallest: u64,
     },
+    /// A task that has one shuffler.
+    #[error("a batch for a second shuffler, and the task has none")]
+    OneShuffler,
     /// A report that is there twice: it would be recognized.
     #[error("a batch that holds a report twice")]
     Repeated,
@@ -279,8 +287,21 @@ impl Batch {
         bytes
     }
 
-    /// The batch of these bytes.
+    /// The batch of these bytes, for the analyzer.
     pub fn decode(task: &Task, bytes: &[u8]) -> Result<Self, BatchError> {
+        Self::decode_rows(task, bytes, task.report_length() + TAG)
+    }
+
+    /// The batch of these bytes, from the first shuffler of a task to the second. A task that has one
+    /// shuffler hands nothing on.
+    pub fn decode_handed(task: &Task, bytes: &[u8]) -> Result<Self, BatchError> {
+        match task.spec().second_shuffler {
+            Some(_) => Self::decode_rows(task, bytes, handed_length(task)),
+            None => Err(BatchError::OneShuffler),
+        }
+    }
+
+    fn decode_rows(task: &Task, bytes: &[u8], text: usize) -> Result<Self, BatchError> {
         let got = bytes.len();
         let (header, rows) = bytes
             .split_at_checked(HEADER)
@@ -292,7 +313,7 @@ impl Batch {
         if of != task.id() {
             return Err(BatchError::Task { got: of });
         }
-        let row = ENC + task.report_length() + TAG;
+        let row = ENC + text;
         let reports = u64::from_be_bytes(array(&header[73..]));
         if rows.len() % row != 0 || (rows.len() / row) as u64 != reports {
             return Err(BatchError::Length { got });
@@ -319,6 +340,25 @@ impl Batch {
             context: Bytes32(array(&header[41..73])),
             rows,
         })
+    }
+
+    /// Opens the middle layers with the second shuffler's key into a gathering. How many it does not open, or
+    /// have no token.
+    pub fn open_middle(
+        &self,
+        suite: &(impl Hpke + Pss),
+        key: &SecretKey,
+        gathering: &mut Gathering<'_>,
+    ) -> u64 {
+        let (task, of) = (gathering.task, (self.window, self.context));
+        let mut refused = 0;
+        for row in &self.rows {
+            match envelope::open_middle(suite, task, key, of, row) {
+                Ok(opened) => gathering.take(opened),
+                Err(_) => refused += 1,
+            }
+        }
+        refused
     }
 
     /// The hash of its bytes.

@@ -27,11 +27,30 @@
 //!
 //! A probe is a dummy that must come back. Whoever makes it keeps its *mark*, a hash of the nonce; the
 //! shuffler publishes the marks of the probes that it received when their window is closed, and never puts
-//! one into a batch. A mark that is missing shows that envelopes were lost or kept back on the way, where nobody could
-//! tell probe from report.
+//! one into a batch. A mark that is missing shows that envelopes were lost or kept back on the way, where
+//! nobody could tell probe from report.
 //!
 //! ```text
 //! mark = SHA-256("shuffledp/1 probe" || task id || window || nonce)
+//! ```
+//!
+//! Where the task has a second shuffler there is a layer between the two, which the first cannot open: it
+//! hands the batch of middle layers on ([`crate::batch`]), and the second one opens them, shuffles again, and
+//! releases the reports to the analyzer. The first learns who sends, the second what the analyzer gets, in an
+//! order that the first has drawn. The token is for the second: a first shuffler that saw it could spend it
+//! on a report of its own.
+//!
+//! ```text
+//! OuterPlain                             as above, but with
+//!     32   context
+//!     32   enc
+//!     ..   MiddlePlain, sealed to the second shuffler
+//!          info = "shuffledp/1 middle" 01 04     aad = task id || window || context
+//!
+//! MiddlePlain
+//!     288  token, where the task has an issuer of them
+//!     32   enc
+//!     ..   the report, sealed to the analyzer, as above
 //! ```
 //!
 //! The task id is the hash of the whole task ([`crate::task`]), so that both layers are bound to every number
@@ -64,6 +83,7 @@ const HEADER: usize = 1 + 1 + 32 + 8;
 const OUTER: usize = 1 + NONCE + 32 + ENC;
 
 const OUTER_INFO: &[u8] = b"shuffledp/1 outer\x01\x02";
+const MIDDLE_INFO: &[u8] = b"shuffledp/1 middle\x01\x04";
 const INNER_INFO: &[u8] = b"shuffledp/1 inner\x01\x03";
 
 /// A public key of the shuffler, and which one it is.
@@ -76,7 +96,8 @@ pub struct ShufflerKey {
     pub key: Bytes32,
 }
 
-/// A report that only the analyzer can read.
+/// What a shuffler hands on and cannot read: a report for the analyzer, or a middle layer for the second
+/// shuffler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inner(pub(crate) Sealed);
 
@@ -106,7 +127,7 @@ pub struct Opened {
     /// The nonce of its token, which the issuer has signed; none where there is no report, and of a task
     /// without tokens.
     pub token: Option<[u8; token::NONCE]>,
-    /// For the analyzer; of a dummy or a probe it is nothing.
+    /// For the analyzer, or for the second shuffler; of a dummy or a probe it is nothing.
     pub inner: Inner,
 }
 
@@ -170,9 +191,25 @@ fn inner_length(task: &Task) -> usize {
     task.report_length() + TAG
 }
 
+/// Whether the token is in the outer layer; else it is in the middle one, if there is one.
+fn outer_token_length(task: &Task) -> usize {
+    match task.spec().second_shuffler {
+        None => token_length(task),
+        Some(_) => 0,
+    }
+}
+
+/// The length of the text that a shuffler hands on and cannot read.
+pub(crate) fn handed_length(task: &Task) -> usize {
+    match task.spec().second_shuffler {
+        None => inner_length(task),
+        Some(_) => token_length(task) + ENC + inner_length(task) + TAG,
+    }
+}
+
 /// The length of every envelope of a task.
 pub fn envelope_length(task: &Task) -> usize {
-    HEADER + ENC + OUTER + token_length(task) + inner_length(task) + TAG
+    HEADER + ENC + OUTER + outer_token_length(task) + handed_length(task) + TAG
 }
 
 /// The window that an envelope says it is for, before it is opened; none where it is too short to say.
@@ -243,9 +280,21 @@ fn seal_report(
         ));
     }
     let to = &task.spec().analyzer_key;
-    let inner = hpke.seal(to, INNER_INFO, &inner_aad(task, window, &context), report)?;
+    let aad = inner_aad(task, window, &context);
+    let inner = hpke.seal(to, INNER_INFO, &aad, report)?;
     let token = token.map_or(Vec::new(), |token| token.encode().to_vec());
-    let content = ((REPORT, nonce(random)), context, token, inner);
+    let (token, handed) = match &task.spec().second_shuffler {
+        None => (token, inner),
+        Some(second) if *second == shuffler.key => {
+            return Err(HpkeError("sealed: both shufflers have the same key"));
+        }
+        Some(second) => {
+            let plain = [&token[..], &inner.enc, &inner.text].concat();
+            let middle = hpke.seal(second, MIDDLE_INFO, &aad, &plain)?;
+            (Vec::new(), middle)
+        }
+    };
+    let content = ((REPORT, nonce(random)), context, token, handed);
     seal_outer(hpke, (task, shuffler, window), content)
 }
 
@@ -301,11 +350,11 @@ fn seal_empty(
 ) -> Result<Vec<u8>, HpkeError> {
     let mut inner = Sealed {
         enc: [0; ENC],
-        text: vec![0; inner_length(task)],
+        text: vec![0; handed_length(task)],
     };
     random.fill(&mut inner.enc);
     random.fill(&mut inner.text);
-    let mut token = vec![0; token_length(task)];
+    let mut token = vec![0; outer_token_length(task)];
     random.fill(&mut token);
     let content = (kind, Bytes32([0; 32]), token, inner);
     seal_outer(hpke, (task, shuffler, window), content)
@@ -370,7 +419,7 @@ pub fn open(
     if kind == Kind::Report && context == PROBES.0 {
         return Err(EnvelopeError::Context);
     }
-    let (token, rest) = rest.split_at(token_length(task));
+    let (token, rest) = rest.split_at(outer_token_length(task));
     let inner = Sealed {
         enc: array(&rest[..ENC]),
         text: rest[ENC..].to_vec(),
@@ -381,6 +430,40 @@ pub fn open(
         context: Bytes32(array(context)),
         enc,
         token: spent(suite, task, (kind, window), token)?,
+        inner: Inner(inner),
+    })
+}
+
+/// Opens a middle layer with the second shuffler's key: a row of what the first one handed on, of this window
+/// and context.
+pub fn open_middle(
+    suite: &(impl Hpke + Pss),
+    task: &Task,
+    key: &SecretKey,
+    (window, context): (u64, Bytes32),
+    middle: &Inner,
+) -> Result<Opened, EnvelopeError> {
+    let Inner(Sealed { enc, text }) = middle;
+    let length = handed_length(task);
+    if task.spec().second_shuffler.is_none() || text.len() != length {
+        let got = text.len();
+        return Err(EnvelopeError::Length { got, length });
+    }
+    let aad = inner_aad(task, window, &context);
+    let plain = suite.open(key, enc, MIDDLE_INFO, &aad, text);
+    // The length of the text settles that of what is in it.
+    let plain = plain.map_err(|_| EnvelopeError::Sealed)?;
+    let (token, rest) = plain.split_at(token_length(task));
+    let inner = Sealed {
+        enc: array(&rest[..ENC]),
+        text: rest[ENC..].to_vec(),
+    };
+    Ok(Opened {
+        kind: Kind::Report,
+        window,
+        context,
+        enc: *enc,
+        token: spent(suite, task, (Kind::Report, window), token)?,
         inner: Inner(inner),
     })
 }

@@ -28,6 +28,7 @@ fn commute() -> TaskSpec {
         window_seconds: Some(86_400),
         analyzer_key: Bytes32([7; 32]),
         tokens: None,
+        second_shuffler: None,
     }
 }
 

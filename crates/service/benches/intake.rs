@@ -52,6 +52,7 @@ fn task(folder: &Path, window_seconds: Option<u64>) -> Task {
         window_seconds,
         analyzer_key,
         tokens: None,
+        second_shuffler: None,
     });
     task.unwrap()
 }

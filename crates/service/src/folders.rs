@@ -215,34 +215,53 @@ pub struct Shuffled {
     pub refused: u64,
 }
 
+/// Which shuffler of a task it is.
+#[derive(Debug)]
+enum Hop {
+    /// The only one, or the first: it opens envelopes. The first hands batches on, for the second.
+    First(Vec<(u8, SecretKey)>),
+    /// The second: it opens what the first handed on.
+    Second(SecretKey),
+}
+
 /// The shuffler's side.
 #[derive(Debug)]
 pub struct Shuffler {
     task: Task,
-    keys: Vec<(u8, SecretKey)>,
+    hop: Hop,
     folder: PathBuf,
     random: Secure,
 }
 
 impl Shuffler {
-    /// A shuffler that releases batches into `folder`.
+    /// A shuffler that releases batches into `folder`: for the analyzer, or for the second shuffler where the
+    /// task has one.
     pub fn new(
         task: Task,
         keys: Vec<(u8, SecretKey)>,
         folder: &Path,
     ) -> Result<Self, ServiceError> {
+        Self::at(task, Hop::First(keys), folder)
+    }
+
+    /// The second shuffler of a task, with its key: its input is what the first one handed on.
+    pub fn second(task: Task, key: SecretKey, folder: &Path) -> Result<Self, ServiceError> {
+        Self::at(task, Hop::Second(key), folder)
+    }
+
+    fn at(task: Task, hop: Hop, folder: &Path) -> Result<Self, ServiceError> {
         std::fs::create_dir_all(folder).map_err(ServiceError::unwritable(folder))?;
         let random = Secure::new().map_err(TaskError::from)?;
         Ok(Self {
             task,
-            keys,
+            hop,
             folder: folder.to_owned(),
             random,
         })
     }
 
-    /// Reads all envelopes in files of these folders. Releases a batch for every window that has reports
-    /// enough and was not released before.
+    /// Reads all envelopes in files of these folders; the second shuffler, all batches that were handed on.
+    /// Releases a batch for every window that has reports enough and was not released before.
     pub fn shuffle(&mut self, inputs: &[PathBuf]) -> Result<Shuffled, ServiceError> {
         let list = self.folder.join(RELEASED);
         let _one_at_a_time = lock(&list)?;
@@ -256,8 +275,23 @@ impl Shuffler {
         let mut gathering = Gathering::new(&self.task);
         for path in files(inputs)? {
             let bytes = std::fs::read(&path).map_err(ServiceError::unreadable(&path))?;
+            let keys = match &self.hop {
+                Hop::First(keys) => keys,
+                Hop::Second(key) => {
+                    match Batch::decode_handed(&self.task, &bytes) {
+                        Ok(batch) if closed.contains(&(batch.window(), batch.context())) => {
+                            shuffled.late += batch.reports();
+                        }
+                        Ok(batch) => {
+                            shuffled.refused += batch.open_middle(&AwsLc, key, &mut gathering);
+                        }
+                        Err(_) => shuffled.refused += 1,
+                    }
+                    continue;
+                }
+            };
             for envelope in bytes.chunks(envelope_length(&self.task)) {
-                match open(&AwsLc, &self.task, &self.keys, envelope) {
+                match open(&AwsLc, &self.task, keys, envelope) {
                     Ok(opened) if closed.contains(&(opened.window, opened.context)) => {
                         shuffled.late += 1
                     }
@@ -291,7 +325,10 @@ impl Shuffler {
         let bytes = batch.encode(&self.task);
         let digest = Batch::digest(&bytes);
         let (task, window, context) = (self.task.id(), batch.window(), batch.context());
-        let file = batch_name(window, &context);
+        let mut file = batch_name(window, &context);
+        if matches!(self.hop, Hop::First(_)) && self.task.spec().second_shuffler.is_some() {
+            file = file.replace(".batch", ".handed");
+        }
         let entry = Released {
             task,
             window,

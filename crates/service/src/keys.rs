@@ -25,6 +25,9 @@ pub enum Party {
     Analyzer,
     /// Signs tokens ([`crate::tokens`]).
     Issuer,
+    /// Opens what the first shuffler hands on.
+    #[serde(rename = "second-shuffler")]
+    Second,
 }
 
 impl Party {
@@ -34,6 +37,7 @@ impl Party {
             Self::Shuffler => "shuffler",
             Self::Analyzer => "analyzer",
             Self::Issuer => "issuer",
+            Self::Second => "second-shuffler",
         }
     }
 }
@@ -143,6 +147,27 @@ pub fn analyzer_secret(path: &Path, task: &Task) -> Result<SecretKey, ServiceErr
             found: file.public,
             wanted,
         }),
+    }
+}
+
+/// The second shuffler's public key, from either of its files.
+pub fn second_public(path: &Path) -> Result<Bytes32, ServiceError> {
+    Ok(KeyFile::read(path, Party::Second)?.public)
+}
+
+/// The second shuffler's secret key, which must be that of the task.
+pub fn second_secret(path: &Path, task: &Task) -> Result<SecretKey, ServiceError> {
+    let file = KeyFile::read(path, Party::Second)?;
+    match task.spec().second_shuffler {
+        Some(key) if key == file.public => file.secret(path),
+        Some(_) => {
+            let message = "its public key is not that of the task's second shuffler";
+            Err(ServiceError::content(path, WHAT, message))
+        }
+        None => {
+            let message = "it is the second shuffler's, and the task has one shuffler";
+            Err(ServiceError::content(path, WHAT, message))
+        }
     }
 }
 

@@ -37,6 +37,7 @@ impl Place {
             window_seconds: None,
             analyzer_key: keys::analyzer_public(&public).unwrap(),
             tokens: None,
+            second_shuffler: None,
         };
         change(&mut spec);
         let task = Task::new(spec).unwrap();

@@ -68,6 +68,7 @@ fn spec(analyzer_key: Bytes32, window_seconds: Option<u64>) -> TaskSpec {
         window_seconds,
         analyzer_key,
         tokens: None,
+        second_shuffler: None,
     }
 }
 

@@ -223,6 +223,56 @@ fn tokens_of_another_language_are_verified() {
     }
 }
 
+/// From envelopes through both shufflers: what another language sealed in three layers.
+#[test]
+fn three_layers_of_another_language_open() {
+    let golden = Golden::read();
+    let vectors = &golden.0["chain"];
+    let spec: TaskSpec = serde_json::from_value(vectors["task"].clone()).unwrap();
+    let task = Task::new(spec).unwrap();
+    let encoding = HEXLOWER.encode(task.encoding());
+    assert_eq!(encoding, vectors["encoding"].as_str().unwrap());
+    assert_eq!(task.id(), golden.bytes32(&vectors["task_id"]));
+    let secret = golden.bytes32(&vectors["second_shuffler"]["secret"]).0;
+    let secret = SecretKey::new(Zeroizing::new(secret));
+    let mut first = Gathering::new(&task);
+    for envelope in vectors["envelopes"].as_array().unwrap() {
+        let envelope = bytes(envelope);
+        assert_eq!(envelope.len(), envelope_length(&task));
+        first.take(open(&AwsLc, &task, &golden.shuffler(), &envelope).unwrap());
+    }
+    let mut random = Secure::new().unwrap();
+    let through_the_first = first.close(&mut random).0[0].encode(&task);
+    let mut expected: Vec<Vec<u8>> = vectors["reports"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|report| vec![report.as_u64().unwrap() as u8])
+        .collect();
+    expected.sort();
+    let handed = bytes(&vectors["handed"]);
+    for bytes in [&through_the_first, &handed] {
+        let mut second = Gathering::new(&task);
+        let batch = Batch::decode_handed(&task, bytes).unwrap();
+        assert_eq!(batch.open_middle(&AwsLc, &secret, &mut second), 0);
+        let (batches, _) = second.close(&mut random);
+        let mut reports = batches[0]
+            .open(&AwsLc, &task, &golden.key("analyzer"))
+            .readable;
+        reports.sort();
+        assert_eq!(reports, expected);
+    }
+    // Each defect takes the place of the last row.
+    for (name, row) in defects(&vectors["defects"]) {
+        let mut changed = handed.clone();
+        let place = changed.len() - row.len();
+        changed[place..].copy_from_slice(&row);
+        let mut second = Gathering::new(&task);
+        let batch = Batch::decode_handed(&task, &changed).unwrap();
+        assert_eq!(batch.open_middle(&AwsLc, &secret, &mut second), 1, "{name}");
+    }
+}
+
 #[test]
 fn batches_of_another_language_are_read_and_defective_ones_refused() {
     let golden = Golden::read();

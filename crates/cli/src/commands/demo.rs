@@ -59,6 +59,7 @@ impl DemoArguments {
             window_seconds: None,
             analyzer_key: Bytes32([0; 32]),
             tokens: None,
+            second_shuffler: None,
         };
         let hundred: Vec<&str> = COMMUTES
             .iter()

@@ -17,6 +17,8 @@ enum PartyName {
     Shuffler,
     /// Opens the reports of a batch
     Analyzer,
+    /// The second of two shufflers: opens what the first hands on
+    SecondShuffler,
     /// Signs anonymous tokens: a key for each window
     Issuer,
     /// A token by which a running shuffler knows its analyzer or its operator
@@ -60,11 +62,17 @@ impl KeysArguments {
         }
         let (party, number) = match self.party {
             PartyName::Shuffler => (Party::Shuffler, self.number),
-            PartyName::Analyzer | PartyName::Issuer | PartyName::Token if self.number != 1 => {
+            PartyName::Analyzer
+            | PartyName::SecondShuffler
+            | PartyName::Issuer
+            | PartyName::Token
+                if self.number != 1 =>
+            {
                 let message = format!("--number {} is for the shuffler's keys", self.number);
                 return Err(Failure::flag("--number", message));
             }
             PartyName::Analyzer => (Party::Analyzer, 0),
+            PartyName::SecondShuffler => (Party::Second, 0),
             PartyName::Issuer => return self.issuer(),
             PartyName::Token => return self.token(),
         };
@@ -79,7 +87,7 @@ impl KeysArguments {
             blocks: vec![
                 Block::Line(format!(
                     "{secret_name}: the secret key. It stays with the {}.",
-                    party.name()
+                    party.name().replace('-', " ")
                 )),
                 Block::Line(format!("{public_name}: the public key, for everybody.")),
             ],

@@ -17,6 +17,9 @@
 //!     u64  the first window that the issuer has a key for
 //!     u32  number of windows, for each of which
 //!          256: the modulus of the issuer's key
+//! where it has a second shuffler:
+//!     u8   2
+//!     32   the second shuffler's public key
 //!
 //! id = SHA-256("shuffledp/1 task" || encoding)
 //! ```
@@ -37,6 +40,7 @@ const TRUTH: u8 = 3;
 
 /// What a task has beside its fields begins with a byte that says what it is.
 const TOKENS: u8 = 1;
+const SECOND_SHUFFLER: u8 = 2;
 
 /// The encoding of a task whose reports have this length.
 pub(super) fn encode(spec: &TaskSpec, report_length: u32) -> Result<Vec<u8>, TaskError> {
@@ -55,6 +59,10 @@ pub(super) fn encode(spec: &TaskSpec, report_length: u32) -> Result<Vec<u8>, Tas
         // A thousand windows at most.
         bytes.extend((issuer.keys.len() as u32).to_be_bytes());
         bytes.extend(issuer.keys.iter().flat_map(|key| key.0));
+    }
+    if let Some(second) = &spec.second_shuffler {
+        bytes.push(SECOND_SHUFFLER);
+        bytes.extend(second.0);
     }
     Ok(bytes)
 }

@@ -50,6 +50,7 @@ impl Place {
             window_seconds: None,
             analyzer_key,
             tokens: None,
+            second_shuffler: None,
         };
         change(&mut spec, folder.path());
         let task = Task::new(spec).unwrap();
