@@ -1,10 +1,11 @@
 //! What the parties send each other: an envelope, a batch, the file of a task. Each is refused, or is encoded
 //! again as the same bytes. The encryption is replaced by none, so that what is inside is reached.
 
-use shuffledp_protocol::batch::Batch;
-use shuffledp_protocol::envelope::{envelope_length, open, window_of};
+use shuffledp_protocol::batch::{Batch, Gathering};
+use shuffledp_protocol::envelope::{Kind, envelope_length, open, window_of};
 use shuffledp_protocol::hpke::{ENC, Hpke, HpkeError, Sealed, SecretKey, TAG};
 use shuffledp_protocol::task::{Bytes32, Task};
+use shuffledp_protocol::token::{Bytes256, MODULUS, Pss, TOKEN};
 use std::sync::LazyLock;
 use zeroize::Zeroizing;
 
@@ -33,9 +34,21 @@ impl Hpke for Open {
     }
 }
 
-/// The task of the seeds.
-static TASK: LazyLock<Task> = LazyLock::new(|| {
-    Task::from_json(include_str!("../seeds/task/commute.json")).expect("the seed is a task")
+/// Takes every second signature.
+impl Pss for Open {
+    fn verifies(&self, _: &Bytes256, _: &[u8], signature: &[u8; MODULUS]) -> bool {
+        signature[MODULUS - 1].is_multiple_of(2)
+    }
+}
+
+/// The tasks of the seeds: an ordinary one, one with tokens, and one with tokens and a second shuffler.
+static TASKS: LazyLock<[Task; 3]> = LazyLock::new(|| {
+    [
+        include_str!("../seeds/task/commute.json"),
+        include_str!("../seeds/task/tokens.json"),
+        include_str!("../seeds/task/chain.json"),
+    ]
+    .map(|text| Task::from_json(text).expect("the seed is a task"))
 });
 
 fn one_sentence(error: impl std::fmt::Display) {
@@ -46,29 +59,49 @@ fn one_sentence(error: impl std::fmt::Display) {
 /// An envelope for the shuffler.
 pub(crate) fn envelope(data: &[u8]) {
     let keys = [(7, SecretKey::new(Zeroizing::new([1; 32])))];
-    match open(&Open, &TASK, &keys, data) {
-        Ok(opened) => {
-            assert_eq!(data.len(), envelope_length(&TASK));
-            assert_eq!(window_of(data), Some(opened.window));
-            assert_eq!(opened.inner.row().len(), ENC + TASK.report_length() + TAG);
+    for task in TASKS.iter() {
+        let (tokens, second) = (&task.spec().tokens, &task.spec().second_shuffler);
+        match open(&Open, task, &keys, data) {
+            Ok(opened) => {
+                assert_eq!(data.len(), envelope_length(task));
+                assert_eq!(window_of(data), Some(opened.window));
+                let report = ENC + task.report_length() + TAG;
+                let middle = ENC + tokens.as_ref().map_or(0, |_| TOKEN) + report + TAG;
+                let length = second.map_or(report, |_| middle);
+                assert_eq!(opened.inner.row().len(), length);
+                let counted = opened.kind == Kind::Report && tokens.is_some() && second.is_none();
+                assert_eq!(opened.token.is_some(), counted);
+            }
+            Err(error) => one_sentence(error),
         }
-        Err(error) => one_sentence(error),
     }
 }
 
-/// A batch for the analyzer.
+/// A batch for the analyzer, and one for the second shuffler.
 pub(crate) fn batch(data: &[u8]) {
-    match Batch::decode(&TASK, data) {
-        Ok(batch) => {
-            assert_eq!(batch.encode(&TASK), data);
-            let key = SecretKey::new(Zeroizing::new([1; 32]));
-            let reports = batch.open(&Open, &TASK, &key);
-            assert_eq!(
-                reports.readable.len() as u64 + reports.unreadable,
-                batch.reports()
-            );
+    let key = SecretKey::new(Zeroizing::new([1; 32]));
+    for task in TASKS.iter() {
+        match Batch::decode(task, data) {
+            Ok(batch) => {
+                assert_eq!(batch.encode(task), data);
+                let reports = batch.open(&Open, task, &key);
+                assert_eq!(
+                    reports.readable.len() as u64 + reports.unreadable,
+                    batch.reports()
+                );
+            }
+            Err(error) => one_sentence(error),
         }
-        Err(error) => one_sentence(error),
+        match Batch::decode_handed(task, data) {
+            Ok(batch) => {
+                assert_eq!(batch.encode(task), data);
+                let mut gathering = Gathering::new(task);
+                let refused = batch.open_middle(&Open, &key, &mut gathering);
+                let known = refused + gathering.repeated();
+                assert!(known <= batch.reports());
+            }
+            Err(error) => one_sentence(error),
+        }
     }
 }
 

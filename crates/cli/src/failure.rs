@@ -381,6 +381,17 @@ impl From<ServiceError> for Failure {
             | ServiceError::OtherKey { .. }
             | ServiceError::Batch { .. } => Self::bad_input(None, message),
             ServiceError::Decided { .. } => Self::flag("--window", message),
+            ServiceError::Issued { .. } | ServiceError::Person { .. } => {
+                Self::flag("--person", message)
+            }
+            ServiceError::NoProbes { .. } => Self::flag("--record", message),
+            ServiceError::NoToken { .. } => Self::flag("--wallet", message),
+            ServiceError::NoIssuerKey { .. } => Self::flag("--window", message),
+            ServiceError::Windows { .. } => Self::flag("--windows", message),
+            ServiceError::WithoutTokens
+            | ServiceError::NotRequested { .. }
+            | ServiceError::OtherIssuer { .. }
+            | ServiceError::Blind(_) => Self::bad_input(None, message),
             ServiceError::Exists { .. } => Self::flag("--out", message),
             _ => Self::incomplete(message),
         }

@@ -22,7 +22,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "papers")]
 use commands::reproduce;
 #[cfg(feature = "service")]
-use commands::{analyze, analyzer, demo, keys, report, shuffle, shuffler, task};
+use commands::{analyze, analyzer, demo, keys, probe, report, shuffle, shuffler, task, token};
 use commands::{audit, calibrate, curve, epsilon, rdp, simulate};
 #[cfg(feature = "train")]
 use commands::{predict, train};
@@ -103,10 +103,13 @@ enum Ask {
     /// What devices, shuffler and analyzer of a collection agree on: written, or shown
     #[cfg(feature = "service")]
     Task(task::TaskArguments),
-    /// New keys of the shuffler or of the analyzer
+    /// New keys of the shuffler, of the analyzer or of an issuer of tokens
     #[cfg(feature = "service")]
     #[command(after_help = "Example:\n  shuffledp keys shuffler --out keys")]
     Keys(keys::KeysArguments),
+    /// Anonymous tokens: one report for a person and a window, and nobody learns whose
+    #[cfg(feature = "service")]
+    Token(token::TokenArguments),
     /// A device's report: randomized, sealed for the shuffler, counted in the device's ledger
     #[cfg(feature = "service")]
     #[command(
@@ -144,6 +147,9 @@ enum Ask {
     #[cfg(feature = "service")]
     #[command(after_help = "Example:\n  shuffledp demo")]
     Demo(demo::DemoArguments),
+    /// Envelopes that must come back: an auditor sees whether somebody keeps reports away
+    #[cfg(feature = "service")]
+    Probe(probe::ProbeArguments),
     /// Completions for a shell, on standard output
     #[command(after_help = "Example:\n  shuffledp completions bash > shuffledp.bash")]
     Completions {
@@ -219,6 +225,8 @@ impl Ask {
             #[cfg(feature = "service")]
             Self::Keys(arguments) => arguments.format,
             #[cfg(feature = "service")]
+            Self::Token(arguments) => arguments.format(),
+            #[cfg(feature = "service")]
             Self::Report(arguments) => arguments.format,
             #[cfg(feature = "service")]
             Self::Shuffle(arguments) => arguments.format,
@@ -230,6 +238,8 @@ impl Ask {
             Self::Analyzer(arguments) => arguments.format(),
             #[cfg(feature = "service")]
             Self::Demo(arguments) => arguments.format,
+            #[cfg(feature = "service")]
+            Self::Probe(arguments) => arguments.format(),
             #[cfg(feature = "papers")]
             Self::Reproduce(_) => Format::Table,
             Self::Completions { .. } | Self::Man { .. } => Format::Table,
@@ -279,6 +289,8 @@ impl Ask {
             #[cfg(feature = "service")]
             Self::Keys(arguments) => arguments.report()?,
             #[cfg(feature = "service")]
+            Self::Token(arguments) => arguments.report()?,
+            #[cfg(feature = "service")]
             Self::Report(arguments) => arguments.report()?,
             #[cfg(feature = "service")]
             Self::Shuffle(arguments) => arguments.report()?,
@@ -290,6 +302,12 @@ impl Ask {
             Self::Analyzer(arguments) => arguments.report()?,
             #[cfg(feature = "service")]
             Self::Demo(arguments) => arguments.report()?,
+            #[cfg(feature = "service")]
+            Self::Probe(arguments) => {
+                let (report, verdict) = arguments.report()?;
+                code = verdict;
+                report
+            }
             Self::Man { command } => {
                 let page = manual::page(Command::command(), &command)?;
                 return Ok((page, code, None));

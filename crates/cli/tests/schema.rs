@@ -185,6 +185,11 @@ const PARTIES: &[(&str, &str)] = &[
          --out inbox/two",
     ),
     (
+        "probe",
+        "probe send --task task.json --shuffler-key shuffler-1.pub --window 7 --count 2 --record probes.json \
+         --out inbox/probes",
+    ),
+    (
         "shuffle",
         "shuffle --task task.json --key shuffler-1.key --input inbox --out batches",
     ),
@@ -196,7 +201,74 @@ const PARTIES: &[(&str, &str)] = &[
         "error",
         "analyze --task task.json --key shuffler-1.key batches/window-7.batch",
     ),
+    (
+        "probe",
+        "probe check --task task.json --record probes.json --published batches/window-7.probes",
+    ),
     ("keys", "keys token --out analyzer"),
+    (
+        "keys",
+        "keys issuer --windows 2 --first-window 7 --out issuer",
+    ),
+    (
+        "task",
+        "task new --name members --randomizer rr --epsilon0 1 --labels no,yes --users 2 --target-epsilon 1 \
+         --delta 1e-6 --analyzer-key analyzer.pub --token-issuer issuer/issuer.pub --out members.json",
+    ),
+    (
+        "token",
+        "token request --task members.json --window 8 --wallet wallet.json --out request.json",
+    ),
+    (
+        "token",
+        "token sign --task members.json --key issuer/issuer.key --person me --out answer.json request.json",
+    ),
+    (
+        "error",
+        "token request --task members.json --window 9 --wallet wallet.json --out no.json",
+    ),
+    (
+        "token",
+        "token finish --task members.json --wallet wallet.json answer.json",
+    ),
+    (
+        "report",
+        "report --task members.json --shuffler-key shuffler-1.pub --window 8 --value yes --ledger \
+         members-ledger.json --wallet wallet.json --out inbox/member",
+    ),
+    (
+        "error",
+        "report --task members.json --shuffler-key shuffler-1.pub --window 7 --value yes --ledger \
+         members-ledger.json --out inbox/nobody",
+    ),
+    ("keys", "keys second-shuffler"),
+    (
+        "task",
+        "task new --name chain --randomizer rr --epsilon0 1 --labels no,yes --users 2 --target-epsilon 1 \
+         --delta 1e-6 --analyzer-key analyzer.pub --second-shuffler second-shuffler.pub --out chain.json",
+    ),
+    (
+        "report",
+        "report --task chain.json --shuffler-key shuffler-1.pub --window 0 --input people.csv \
+         --column smokes --out chain/many",
+    ),
+    (
+        "shuffle",
+        "shuffle --task chain.json --key shuffler-1.key --input chain --out handed",
+    ),
+    (
+        "shuffle",
+        "shuffle --task chain.json --second-key second-shuffler.key --input handed/window-0.handed --out \
+         released",
+    ),
+    (
+        "analyze",
+        "analyze --task chain.json --key analyzer.key released/window-0.batch",
+    ),
+    (
+        "error",
+        "analyze --task chain.json --key analyzer.key handed/window-0.handed",
+    ),
     ("analyze", "demo --devices 1000"),
 ];
 
@@ -217,6 +289,14 @@ const OVER_THE_NETWORK: [&[(&str, &str)]; 2] = [
             "report --task task.json --to URL --value yes --ledger ledger.json",
         ),
         (
+            "probe",
+            "probe send --task task.json --to URL --count 2 --record probes.json",
+        ),
+        (
+            "error",
+            "probe check --task task.json --from URL --record probes.json --window 0",
+        ),
+        (
             "analyzer",
             "analyzer fetch --task task.json --from URL --token token --out early",
         ),
@@ -225,6 +305,10 @@ const OVER_THE_NETWORK: [&[(&str, &str)]; 2] = [
         (
             "analyzer",
             "analyzer fetch --task task.json --from URL --token token --out batches",
+        ),
+        (
+            "probe",
+            "probe check --task task.json --from URL --record probes.json --window 0",
         ),
         (
             "analyze",
@@ -517,6 +601,8 @@ fn every_command_that_prints_json_is_tried() {
     let mut commands = names("");
     commands.extend(names("simulate"));
     commands.extend(names("analyzer"));
+    commands.extend(names("token"));
+    commands.extend(names("probe"));
     let mut printing = 0;
     for command in commands {
         if shuffledp(&command, &["--help"]).contains("--format") {
@@ -529,7 +615,7 @@ fn every_command_that_prints_json_is_tried() {
             printing += 1;
         }
     }
-    assert_eq!(printing, 22);
+    assert_eq!(printing, 26);
 }
 
 #[test]

@@ -18,13 +18,18 @@
 //!
 //! digest = SHA-256("shuffledp/1 batch" || Batch)
 //! ```
+//!
+//! Where the task has a second shuffler, the first one hands it such a batch of middle layers in place of
+//! reports, which are longer ([`Batch::decode_handed`]); the second opens them into a gathering of its own,
+//! which counts and shuffles again.
 
-use crate::envelope::{Inner, Kind, Opened, VERSION, array};
+use crate::envelope::{self, Inner, Kind, Opened, VERSION, array, handed_length};
 use crate::hpke::{ENC, Hpke, SecretKey, TAG};
 use crate::task::{Bytes32, Task};
+use crate::token::Pss;
 use sha2::{Digest, Sha256};
 use shuffledp_randomizers::{Random, Secure};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Version, task, window, context, number.
 const HEADER: usize = 1 + 32 + 8 + 32 + 8;
@@ -40,8 +45,12 @@ pub struct Gathering<'t> {
     /// repeats one as an inner key must not keep the report out that it is of.
     outer: HashSet<[u8; ENC]>,
     inner: HashSet<[u8; ENC]>,
+    /// The nonces of the tokens that were spent, by window: an issuer signs for one window.
+    tokens: HashSet<(u64, [u8; 32])>,
     repeated: u64,
     dummies: u64,
+    /// The marks of probes by window, in their own order and in none of arrival.
+    probes: BTreeMap<u64, BTreeSet<Bytes32>>,
 }
 
 /// A window and a context with fewer reports than a batch must have. They are not released.
@@ -94,6 +103,9 @@ pub enum BatchError {
         /// The smallest number.
         smallest: u64,
     },
+    /// A task that has one shuffler.
+    #[error("a batch for a second shuffler, and the task has none")]
+    OneShuffler,
     /// A report that is there twice: it would be recognized.
     #[error("a batch that holds a report twice")]
     Repeated,
@@ -117,22 +129,35 @@ impl<'t> Gathering<'t> {
             groups: BTreeMap::new(),
             outer: HashSet::new(),
             inner: HashSet::new(),
+            tokens: HashSet::new(),
             repeated: 0,
             dummies: 0,
+            probes: BTreeMap::new(),
         }
     }
 
-    /// Takes a report, unless it is there already, and drops a dummy.
+    /// Takes a report, unless it is there already or its token was spent, drops a dummy, and notes the mark
+    /// of a probe.
     pub fn take(&mut self, opened: Opened) {
-        if opened.kind == Kind::Dummy {
-            self.dummies += 1;
-            return;
+        match opened.kind {
+            Kind::Report => {}
+            Kind::Dummy => {
+                self.dummies += 1;
+                return;
+            }
+            Kind::Probe(mark) => {
+                self.probes.entry(opened.window).or_default().insert(mark);
+                return;
+            }
         }
         let inner = opened.inner.0.enc;
-        if self.outer.contains(&opened.enc) || self.inner.contains(&inner) {
+        let token = opened.token.map(|nonce| (opened.window, nonce));
+        let spent = token.is_some_and(|token| self.tokens.contains(&token));
+        if spent || self.outer.contains(&opened.enc) || self.inner.contains(&inner) {
             self.repeated += 1;
             return;
         }
+        self.tokens.extend(token);
         self.outer.insert(opened.enc);
         self.inner.insert(inner);
         let group = self
@@ -142,7 +167,7 @@ impl<'t> Gathering<'t> {
         group.push(opened.inner);
     }
 
-    /// How many reports came again and were left out.
+    /// How many reports came again, or with a token that was spent, and were left out.
     pub fn repeated(&self) -> u64 {
         self.repeated
     }
@@ -150,6 +175,11 @@ impl<'t> Gathering<'t> {
     /// How many dummies were dropped.
     pub fn dummies(&self) -> u64 {
         self.dummies
+    }
+
+    /// The marks of the probes that came, by window.
+    pub fn probes(&self) -> &BTreeMap<u64, BTreeSet<Bytes32>> {
+        &self.probes
     }
 
     /// Closes all windows: the batches that are large enough, each in a random order, and those that are not.
@@ -202,16 +232,20 @@ pub fn seal<R: AsRef<[u8]>>(
     bytes
 }
 
-/// The rows in the bytes of a batch, whatever else is wrong with it: for an attack on a shuffler, which reads
-/// what it can. An analyzer calls [`Batch::decode`].
-pub fn rows<'b>(task: &Task, bytes: &'b [u8]) -> impl Iterator<Item = Inner> + use<'b> {
+/// The reports in the bytes of a batch, whatever else is wrong with it: for an attack on a shuffler, which
+/// reads what it can. An analyzer calls [`Batch::decode`].
+pub fn reports<'b>(task: &Task, bytes: &'b [u8]) -> impl Iterator<Item = Inner> + use<'b> {
     let rows = bytes.get(HEADER..).unwrap_or_default();
-    rows.chunks_exact(row_length(task))
+    rows.chunks_exact(ENC + task.report_length() + TAG)
         .filter_map(Inner::of_row)
 }
 
-fn row_length(task: &Task) -> usize {
-    ENC + task.report_length() + TAG
+/// The rows of sealed bytes, where each is of 32 bytes: marks of probes, which a shuffler keeps as it keeps
+/// reports. None where the bytes are no such rows.
+pub fn marks(bytes: &[u8]) -> Option<Vec<Bytes32>> {
+    let rows = bytes.get(HEADER..)?;
+    let whole = rows.len().is_multiple_of(32);
+    whole.then(|| rows.chunks_exact(32).map(array).map(Bytes32).collect())
 }
 
 /// What a batch begins with.
@@ -261,8 +295,21 @@ impl Batch {
         bytes
     }
 
-    /// The batch of these bytes.
+    /// The batch of these bytes, for the analyzer.
     pub fn decode(task: &Task, bytes: &[u8]) -> Result<Self, BatchError> {
+        Self::decode_rows(task, bytes, task.report_length() + TAG)
+    }
+
+    /// The batch of these bytes, from the first shuffler of a task to the second. A task that has one
+    /// shuffler hands nothing on.
+    pub fn decode_handed(task: &Task, bytes: &[u8]) -> Result<Self, BatchError> {
+        match task.spec().second_shuffler {
+            Some(_) => Self::decode_rows(task, bytes, handed_length(task)),
+            None => Err(BatchError::OneShuffler),
+        }
+    }
+
+    fn decode_rows(task: &Task, bytes: &[u8], text: usize) -> Result<Self, BatchError> {
         let got = bytes.len();
         let (header, rows) = bytes
             .split_at_checked(HEADER)
@@ -274,7 +321,7 @@ impl Batch {
         if of != task.id() {
             return Err(BatchError::Task { got: of });
         }
-        let row = row_length(task);
+        let row = ENC + text;
         let reports = u64::from_be_bytes(array(&header[73..]));
         if rows.len() % row != 0 || (rows.len() / row) as u64 != reports {
             return Err(BatchError::Length { got });
@@ -294,6 +341,25 @@ impl Batch {
             context: Bytes32(array(&header[41..73])),
             rows,
         })
+    }
+
+    /// Opens the middle layers with the second shuffler's key into a gathering. How many it does not open, or
+    /// have no token.
+    pub fn open_middle(
+        &self,
+        suite: &(impl Hpke + Pss),
+        key: &SecretKey,
+        gathering: &mut Gathering<'_>,
+    ) -> u64 {
+        let (task, of) = (gathering.task, (self.window, self.context));
+        let mut refused = 0;
+        for row in &self.rows {
+            match envelope::open_middle(suite, task, key, of, row) {
+                Ok(opened) => gathering.take(opened),
+                Err(_) => refused += 1,
+            }
+        }
+        refused
     }
 
     /// The hash of its bytes.

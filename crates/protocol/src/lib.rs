@@ -21,6 +21,7 @@ pub mod secure_aggregation;
 mod shuffler;
 pub mod survey;
 pub mod task;
+pub mod token;
 
 pub use analyzer::{Analyzer, of_all_users};
 pub use attendance::{Attendance, AttendanceError};

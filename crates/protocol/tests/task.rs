@@ -5,6 +5,7 @@
 use shuffledp_accounting::{RandomizerSpec, RoundSpec};
 use shuffledp_protocol::Confidence;
 use shuffledp_protocol::task::{Bytes32, Task, TaskSpec, Value, Values};
+use shuffledp_protocol::token::{Bytes256, Issuer};
 use shuffledp_randomizers::Secure;
 
 fn randomizer(name: &str, epsilon0: f64) -> RandomizerSpec {
@@ -26,7 +27,21 @@ fn commute() -> TaskSpec {
         delta: 1e-6,
         window_seconds: Some(86_400),
         analyzer_key: Bytes32([7; 32]),
+        tokens: None,
+        second_shuffler: None,
     }
+}
+
+/// An odd number of 2048 bits, if `last` is odd.
+fn modulus(last: u8) -> Bytes256 {
+    let mut modulus = [255; 256];
+    modulus[255] = last;
+    Bytes256(modulus)
+}
+
+fn issuer(first_window: u64, keys: impl Into<Vec<Bytes256>>) -> Option<Issuer> {
+    let keys = keys.into();
+    Some(Issuer { first_window, keys })
 }
 
 fn refused(change: impl FnOnce(&mut TaskSpec)) -> String {
@@ -63,6 +78,12 @@ fn nonsense_is_refused_by_name() {
         refused(|spec| spec.delta = 0.0),
         refused(|spec| spec.delta = 1.5),
         refused(|spec| spec.window_seconds = Some(0)),
+        refused(|spec| spec.tokens = issuer(0, [])),
+        refused(|spec| spec.tokens = issuer(0, vec![modulus(1); 1001])),
+        refused(|spec| spec.tokens = issuer(u64::MAX, [modulus(1)])),
+        refused(|spec| spec.tokens = issuer(0, [modulus(1), modulus(2)])),
+        refused(|spec| spec.tokens = issuer(0, [Bytes256([127; 256])])),
+        refused(|spec| spec.tokens = issuer(7, [modulus(1), modulus(3), modulus(1)])),
     ];
     let expected = [
         "name \"\" is not a text of 1 to 100 bytes",
@@ -88,10 +109,47 @@ fn nonsense_is_refused_by_name() {
         "delta 0 is outside [1e-300, 1)",
         "delta 1.5 is outside [1e-300, 1)",
         "window_seconds 0 is not in [1, 315360000]",
+        "token_issuer for 0 windows is not for 1 to 1000",
+        "token_issuer for 1001 windows is not for 1 to 1000",
+        "token_issuer from window 18446744073709551615 on is not for windows below 2^64",
+        "token_issuer with its key number 1 is not with odd moduli of 2048 bits alone",
+        "token_issuer with its key number 0 is not with odd moduli",
+        "token_issuer with its key number 2 is not with another key for each window",
     ];
+    assert_eq!(messages.len(), expected.len());
     for (message, expected) in messages.iter().zip(expected) {
         assert!(message.contains(expected), "{message}");
     }
+}
+
+/// The id is of every key and of the window it is for; a task without tokens has the id that it always had.
+#[test]
+fn the_issuer_is_part_of_the_task() {
+    let with = |tokens| {
+        let task = Task::new(TaskSpec {
+            tokens,
+            ..commute()
+        });
+        task.unwrap()
+    };
+    let tasks = [
+        with(None),
+        with(issuer(0, [modulus(1)])),
+        with(issuer(1, [modulus(1)])),
+        with(issuer(0, [modulus(3)])),
+        with(issuer(0, [modulus(1), modulus(3)])),
+        with(issuer(0, [modulus(3), modulus(1)])),
+    ];
+    for (place, task) in tasks.iter().enumerate() {
+        assert!(tasks[..place].iter().all(|other| other.id() != task.id()));
+        assert_eq!(Task::from_json(&task.to_json()).unwrap().id(), task.id());
+        let trusted = task.guarantee().unwrap().trusted.join(" ");
+        let names_the_issuer =
+            trusted.contains("The issuer is trusted to sign once for a person and a window");
+        assert_eq!(names_the_issuer, place > 0, "{trusted}");
+    }
+    assert!(tasks[1].encoding().starts_with(tasks[0].encoding()));
+    assert!(!tasks[0].to_json().contains("tokens"));
 }
 
 #[test]

@@ -47,6 +47,8 @@ fn task(analyzer_key: Bytes32) -> Task {
         epsilon: 1.0,
         delta: 1e-8,
         window_seconds: None,
+        tokens: None,
+        second_shuffler: None,
         analyzer_key,
     });
     task.unwrap()

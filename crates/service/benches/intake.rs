@@ -54,6 +54,8 @@ fn task(folder: &Path) -> Task {
         delta: 1e-8,
         window_seconds: None,
         analyzer_key,
+        tokens: None,
+        second_shuffler: None,
     });
     task.unwrap()
 }

@@ -8,6 +8,7 @@ use crate::client::Connection;
 use crate::error::ServiceError;
 use crate::folders::Device;
 use crate::ledger::{Decision, Ledger, Status};
+use crate::tokens::Wallet;
 use shuffledp_protocol::envelope::ShufflerKey;
 use shuffledp_protocol::task::{Bytes32, Task, Value};
 use std::io::ErrorKind;
@@ -25,6 +26,8 @@ pub struct Habits {
     pub cover: bool,
     /// What the device was sent for this window ([`crate::folders::context_of`]); nothing where it is none.
     pub context: Option<Bytes32>,
+    /// The file of the device's tokens, for a task whose reports have some.
+    pub wallet: Option<PathBuf>,
 }
 
 /// What a device did.
@@ -83,6 +86,9 @@ pub fn answer(
     }
     if let Some(context) = habits.context {
         device = device.with_context(context);
+    }
+    if let Some(wallet) = &habits.wallet {
+        device = device.with_wallet(Wallet::open(wallet)?);
     }
     let decided = match device.report(&mut held, window, value, &path) {
         Ok(decision) => Some((window, decision)),

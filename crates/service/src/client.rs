@@ -1,6 +1,7 @@
 //! A device and an analyzer over the network: what a running shuffler is asked.
 
 use crate::error::ServiceError;
+use crate::probes::Published;
 use rustls::crypto::aws_lc_rs::default_provider;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -195,6 +196,20 @@ impl Connection {
             .header("Content-Type", "application/json");
         let sent = request.send(format!("{{\"digest\":\"{}\"}}", batch.digest));
         expect(sent.map_err(|error| self.unreachable(error))?, 200).map(drop)
+    }
+
+    /// The marks of the probes that the shuffler received in a closed window.
+    pub fn probes(&self, task: &Task, window: u64) -> Result<Published, ServiceError> {
+        let published: Published =
+            self.read(&format!("/v1/tasks/{}/probes/{window}", task.id()), None)?;
+        match (published.task == task.id(), published.window == window) {
+            (true, true) => Ok(published),
+            (true, false) => Err(self.unreachable("it publishes another window")),
+            (false, _) => Err(ServiceError::OtherTask {
+                wanted: task.id(),
+                served: published.task,
+            }),
+        }
     }
 
     /// Closes the first open window of a task, at the operator's address: the batches that were sealed.

@@ -1,5 +1,6 @@
 //! What can go wrong between the parties, in fields.
 
+use crate::blind::BlindError;
 use crate::store::StoreError;
 use shuffledp_protocol::batch::BatchError;
 use shuffledp_protocol::hpke::HpkeError;
@@ -18,6 +19,68 @@ pub enum ServiceError {
     /// Sealing failed: the public key is none.
     #[error(transparent)]
     Hpke(#[from] HpkeError),
+    /// A token, or a key of its issuer.
+    #[error(transparent)]
+    Blind(#[from] BlindError),
+    /// A task whose reports have no tokens.
+    #[error("the reports of this task have no tokens")]
+    WithoutTokens,
+    /// A device without the token of a window.
+    #[error("a report needs a token of window {window}, and this device has none")]
+    NoToken {
+        /// The window.
+        window: u64,
+    },
+    /// An answer that nobody has asked for.
+    #[error("no token of window {window} was requested with this wallet")]
+    NotRequested {
+        /// The window.
+        window: u64,
+    },
+    /// A window that the issuer has no key for.
+    #[error("the issuer has no key for window {window}: it has those of {first} to {last}")]
+    NoIssuerKey {
+        /// The window.
+        window: u64,
+        /// The first that it has.
+        first: u64,
+        /// The last that it has.
+        last: u64,
+    },
+    /// Keys that are not those of the task.
+    #[error("these keys are not those of the task's issuer for window {window}")]
+    OtherIssuer {
+        /// The window.
+        window: u64,
+    },
+    /// A person who had a signature of a window for another request.
+    #[error("{person:?} had a signature for window {window} before")]
+    Issued {
+        /// Who.
+        person: String,
+        /// The window.
+        window: u64,
+    },
+    /// A name that is none.
+    #[error("person {person:?} is not a text of 1 to 200 bytes without control characters")]
+    Person {
+        /// As it was given.
+        person: String,
+    },
+    /// Windows that no issuer has keys for.
+    #[error("{windows} windows from {first_window} on are not 1 to 1000 windows below 2^64")]
+    Windows {
+        /// The first.
+        first_window: u64,
+        /// How many.
+        windows: u64,
+    },
+    /// A window without probes of this auditor.
+    #[error("the record has no probes of window {window}")]
+    NoProbes {
+        /// The window.
+        window: u64,
+    },
     /// The store of a shuffler.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -65,8 +128,8 @@ pub enum ServiceError {
         /// Its words.
         message: String,
     },
-    /// A shuffler that serves another task under the id of this one.
-    #[error("the shuffler serves the task {served}, and {wanted} was asked for")]
+    /// A shuffler that serves another task under the id of this one, or a message about another task.
+    #[error("the task {served} was found, and {wanted} was asked for")]
     OtherTask {
         /// What was asked for.
         wanted: Bytes32,

@@ -8,13 +8,17 @@
 
 use crate::error::ServiceError;
 use crate::ledger::{Decision, Ledger};
+use crate::probes::Published;
 use crate::secure_file::{create, create_with_folder, lock, replace};
 use crate::suite::AwsLc;
+use crate::tokens::Wallet;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use shuffledp_protocol::Confidence;
 use shuffledp_protocol::batch::{Batch, Expired, Gathering};
-use shuffledp_protocol::envelope::{ShufflerKey, envelope_length, open, seal, seal_dummy};
+use shuffledp_protocol::envelope::{
+    ShufflerKey, envelope_length, open, seal, seal_dummy, seal_with_token,
+};
 use shuffledp_protocol::hpke::SecretKey;
 use shuffledp_protocol::task::{Bytes32, Findings, Task, TaskError, Value};
 use shuffledp_randomizers::Secure;
@@ -65,6 +69,7 @@ pub struct Device {
     shuffler: ShufflerKey,
     cover: bool,
     context: Bytes32,
+    wallet: Option<Wallet>,
     random: Secure,
 }
 
@@ -77,8 +82,15 @@ impl Device {
             shuffler,
             cover: false,
             context: Bytes32([0; 32]),
+            wallet: None,
             random,
         })
+    }
+
+    /// The same device with its tokens, for a task whose reports have some.
+    pub fn with_wallet(mut self, wallet: Wallet) -> Self {
+        self.wallet = Some(wallet);
+        self
     }
 
     /// The same device, which writes a dummy where its coin says to stay silent: nobody who sees envelopes go
@@ -127,13 +139,16 @@ impl Device {
     }
 
     /// The envelopes of many devices that are simulated here, each with a coin of its own and without a
-    /// ledger.
+    /// ledger. Nobody has tokens for them: a task that wants some is refused.
     pub fn simulate<'v>(
         &mut self,
         window: u64,
         values: impl IntoIterator<Item = &'v Value>,
         path: &Path,
     ) -> Result<u64, ServiceError> {
+        if self.task.spec().tokens.is_some() {
+            return Err(ServiceError::NoToken { window });
+        }
         let (mut all, mut sent) = (Vec::new(), 0);
         for value in values {
             if self.task.answers(&mut self.random) {
@@ -160,14 +175,18 @@ impl Device {
     /// An envelope with a report about a value. It asks neither coin nor ledger.
     pub(crate) fn envelope(&mut self, window: u64, value: &Value) -> Result<Vec<u8>, ServiceError> {
         let report = self.task.randomize(value, &mut self.random)?;
-        Ok(seal(
-            &AwsLc,
-            &self.task,
-            &self.shuffler,
-            window,
-            self.context,
-            &report,
-            &mut self.random,
+        let (task, shuffler, random) = (&self.task, &self.shuffler, &mut self.random);
+        let context = self.context;
+        if task.spec().tokens.is_none() {
+            return Ok(seal(
+                &AwsLc, task, shuffler, window, context, &report, random,
+            )?);
+        }
+        let wallet = self.wallet.as_ref();
+        let token = wallet.and_then(|wallet| wallet.token(task, window));
+        let token = token.ok_or(ServiceError::NoToken { window })?;
+        Ok(seal_with_token(
+            &AwsLc, task, shuffler, context, &token, &report, random,
         )?)
     }
 }
@@ -188,6 +207,9 @@ pub struct Released {
     pub digest: Bytes32,
     /// The name of its file in the folder.
     pub file: String,
+    /// The marks of the probes of its window; none with the later batches of a window that has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<Vec<Bytes32>>,
 }
 
 /// What a shuffler did with the envelopes of a folder.
@@ -202,40 +224,61 @@ pub struct Shuffled {
     pub repeated: u64,
     /// Envelopes without a report, of devices that stay silent.
     pub dummies: u64,
+    /// Probes of windows that were released now, or that wait.
+    pub probes: u64,
     /// Envelopes of windows that were released before.
     pub late: u64,
     /// Envelopes and files that are none of this task's.
     pub refused: u64,
 }
 
+/// Which shuffler of a task it is.
+#[derive(Debug)]
+enum Hop {
+    /// The only one, or the first: it opens envelopes. The first hands batches on, for the second.
+    First(Vec<(u8, SecretKey)>),
+    /// The second: it opens what the first handed on.
+    Second(SecretKey),
+}
+
 /// The shuffler's side.
 #[derive(Debug)]
 pub struct Shuffler {
     task: Task,
-    keys: Vec<(u8, SecretKey)>,
+    hop: Hop,
     folder: PathBuf,
     random: Secure,
 }
 
 impl Shuffler {
-    /// A shuffler that releases batches into `folder`.
+    /// A shuffler that releases batches into `folder`: for the analyzer, or for the second shuffler where the
+    /// task has one.
     pub fn new(
         task: Task,
         keys: Vec<(u8, SecretKey)>,
         folder: &Path,
     ) -> Result<Self, ServiceError> {
+        Self::at(task, Hop::First(keys), folder)
+    }
+
+    /// The second shuffler of a task, with its key: its input is what the first one handed on.
+    pub fn second(task: Task, key: SecretKey, folder: &Path) -> Result<Self, ServiceError> {
+        Self::at(task, Hop::Second(key), folder)
+    }
+
+    fn at(task: Task, hop: Hop, folder: &Path) -> Result<Self, ServiceError> {
         std::fs::create_dir_all(folder).map_err(ServiceError::unwritable(folder))?;
         let random = Secure::new().map_err(TaskError::from)?;
         Ok(Self {
             task,
-            keys,
+            hop,
             folder: folder.to_owned(),
             random,
         })
     }
 
-    /// Reads all envelopes in files of these folders. Releases a batch for every window that has reports
-    /// enough and was not released before.
+    /// Reads all envelopes in files of these folders; the second shuffler, all batches that were handed on.
+    /// Releases a batch for every window that has reports enough and was not released before.
     pub fn shuffle(&mut self, inputs: &[PathBuf]) -> Result<Shuffled, ServiceError> {
         let list = self.folder.join(RELEASED);
         let _one_at_a_time = lock(&list)?;
@@ -249,8 +292,23 @@ impl Shuffler {
         let mut gathering = Gathering::new(&self.task);
         for path in files(inputs)? {
             let bytes = std::fs::read(&path).map_err(ServiceError::unreadable(&path))?;
+            let keys = match &self.hop {
+                Hop::First(keys) => keys,
+                Hop::Second(key) => {
+                    match Batch::decode_handed(&self.task, &bytes) {
+                        Ok(batch) if closed.contains(&(batch.window(), batch.context())) => {
+                            shuffled.late += batch.reports();
+                        }
+                        Ok(batch) => {
+                            shuffled.refused += batch.open_middle(&AwsLc, key, &mut gathering);
+                        }
+                        Err(_) => shuffled.refused += 1,
+                    }
+                    continue;
+                }
+            };
             for envelope in bytes.chunks(envelope_length(&self.task)) {
-                match open(&AwsLc, &self.task, &self.keys, envelope) {
+                match open(&AwsLc, &self.task, keys, envelope) {
                     Ok(opened) if closed.contains(&(opened.window, opened.context)) => {
                         shuffled.late += 1
                     }
@@ -260,10 +318,15 @@ impl Shuffler {
             }
         }
         (shuffled.repeated, shuffled.dummies) = (gathering.repeated(), gathering.dummies());
+        let mut probes = gathering.probes().clone();
+        shuffled.probes = probes.values().map(|marks| marks.len() as u64).sum();
         let (batches, waiting) = gathering.close(&mut self.random);
         shuffled.waiting = waiting;
         for batch in batches {
-            let entry = self.release(&batch, &list, &mut released)?;
+            let first = !released.iter().any(|entry| entry.window == batch.window());
+            let marks = probes.remove(&batch.window()).unwrap_or_default();
+            let marks = first.then(|| marks.into_iter().collect());
+            let entry = self.release(&batch, marks, &list, &mut released)?;
             shuffled.released.push(entry);
         }
         Ok(shuffled)
@@ -272,13 +335,17 @@ impl Shuffler {
     fn release(
         &self,
         batch: &Batch,
+        probes: Option<Vec<Bytes32>>,
         list: &Path,
         released: &mut Vec<Released>,
     ) -> Result<Released, ServiceError> {
         let bytes = batch.encode(&self.task);
         let digest = Batch::digest(&bytes);
         let (task, window, context) = (self.task.id(), batch.window(), batch.context());
-        let file = batch_name(window, &context);
+        let mut file = batch_name(window, &context);
+        if matches!(self.hop, Hop::First(_)) && self.task.spec().second_shuffler.is_some() {
+            file = file.replace(".batch", ".handed");
+        }
         let entry = Released {
             task,
             window,
@@ -286,6 +353,7 @@ impl Shuffler {
             reports: batch.reports(),
             digest,
             file,
+            probes,
         };
         let prepared = self.prepared(&entry);
         // Left over from a crash before the entry: nobody has seen it.
@@ -305,7 +373,8 @@ impl Shuffler {
         self.folder.join(format!(".{}.part", entry.digest))
     }
 
-    /// Gives every batch of the list its name that does not have it yet.
+    /// Gives every batch of the list its name that does not have it yet, and publishes the marks of its
+    /// probes.
     fn finish(&self, released: &[Released]) -> Result<(), ServiceError> {
         for entry in released {
             let (prepared, path) = (self.prepared(entry), self.folder.join(&entry.file));
@@ -314,6 +383,18 @@ impl Shuffler {
                     return Err(ServiceError::unwritable(&path)(error));
                 }
                 _ => {}
+            }
+            let (task, window) = (entry.task, entry.window);
+            let path = self.folder.join(format!("window-{window}.probes"));
+            if let Some(probes) = entry.probes.clone().filter(|_| !path.exists()) {
+                let published = Published {
+                    task,
+                    window,
+                    probes,
+                };
+                // Texts and numbers: nothing that JSON cannot hold.
+                let text = serde_json::to_string_pretty(&published).unwrap_or_default() + "\n";
+                replace(&path, text.as_bytes())?;
             }
         }
         Ok(())

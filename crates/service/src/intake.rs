@@ -5,9 +5,9 @@
 //! submit ──queue, bounded in bytes──► open on every core ──► one transaction for many ──► answers
 //! ```
 //!
-//! * An answer is given when the transaction is on disk, and after a transaction for reports, dummies, repeated
-//!   and malformed envelopes alike. A dummy is stored as a report is, so that neither what is answered nor
-//!   when tells the two apart, also where an envelope is sent again or its window has closed.
+//! * An answer is given when the transaction is on disk, and after a transaction for reports, dummies, probes,
+//!   repeated and malformed envelopes alike. A dummy is stored as a report is, so that neither what is
+//!   answered nor when tells the two apart, also where an envelope is sent again or its window has closed.
 //! * Whether a window is open is looked at first, by the number that everybody on the way can read: what is
 //!   too late or too early is not opened.
 //! * A task takes reports of the contexts that its operator has named, and no others: whoever makes one up
@@ -23,7 +23,9 @@ use crate::store::{Arrival, BatchName, Store, Taken};
 use crate::suite::AwsLc;
 use crate::tallies::{Outcome, Tallies};
 use sha2::{Digest, Sha256};
-use shuffledp_protocol::envelope::{EnvelopeError, Kind, Opened, envelope_length, open, window_of};
+use shuffledp_protocol::envelope::{
+    EnvelopeError, Kind, Opened, PROBES, envelope_length, open, window_of,
+};
 use shuffledp_protocol::hpke::SecretKey;
 use shuffledp_protocol::task::{Bytes32, Task};
 use std::collections::{BTreeSet, VecDeque};
@@ -38,6 +40,8 @@ const MOST_IN_TRANSACTION: usize = 10_000;
 /// The hashes of what must not come twice are of different kinds, so that one of a kind is none of another.
 const OUTER_TAG: &[u8] = b"shuffledp/1 outer tag";
 const INNER_TAG: &[u8] = b"shuffledp/1 inner tag";
+const TOKEN_TAG: &[u8] = b"shuffledp/1 token tag";
+const PROBE_TAG: &[u8] = b"shuffledp/1 probe tag";
 
 /// A task that takes reports.
 #[derive(Debug)]
@@ -81,8 +85,11 @@ impl OpenTask {
         }
     }
 
-    /// Takes reports of one more context. Whether there was room for it.
+    /// Takes reports of one more context. Whether there was room for it, and it is not that of probes.
     pub fn add_context(&self, context: Bytes32) -> bool {
+        if context == PROBES {
+            return false;
+        }
         let mut contexts = self
             .contexts
             .write()
@@ -90,9 +97,10 @@ impl OpenTask {
         contexts.contains(&context) || (contexts.len() < MOST_CONTEXTS && contexts.insert(context))
     }
 
-    fn has_context(&self, context: &Bytes32) -> bool {
+    /// Whether an envelope is about something that devices of this task are sent. Probes are about nothing.
+    fn takes(&self, opened: &Opened) -> bool {
         let contexts = self.contexts.read().unwrap_or_else(PoisonError::into_inner);
-        contexts.contains(context)
+        matches!(opened.kind, Kind::Probe(_)) || contexts.contains(&opened.context)
     }
 
     fn window(&self, window: u64, now: u64) -> Window {
@@ -150,9 +158,9 @@ struct Job {
 /// The same, opened.
 struct OpenedJob {
     task: Arc<OpenTask>,
-    /// The window to count an envelope under, and what is known of it: its place among the arrivals, or its
-    /// outcome.
-    found: Vec<(u64, Result<usize, Outcome>)>,
+    /// The window to count an envelope under, and what is known of it: its place among the arrivals with its
+    /// outcome if it is new there, or its outcome.
+    found: Vec<(u64, Result<(usize, Outcome), Outcome>)>,
     arrivals: Vec<Arrival>,
     reply: oneshot::Sender<Vec<Outcome>>,
     _room: Room,
@@ -331,9 +339,10 @@ fn open_job(
             Window::Early => (first_open, Err(Outcome::Early)),
             Window::Open if is_full(&task.id(), window) => (window, Err(Outcome::Full)),
             Window::Open => match opened(task, keys, envelope) {
-                Some(opened) if job.task.has_context(&opened.context) => {
-                    arrivals.push(arrival(task, &opened));
-                    (window, Ok(arrivals.len() - 1))
+                Some(opened) if job.task.takes(&opened) => {
+                    let (arrival, new) = arrival(task, &opened);
+                    arrivals.push(arrival);
+                    (window, Ok((arrivals.len() - 1, new)))
                 }
                 _ => (window, Err(Outcome::Malformed)),
             },
@@ -363,24 +372,43 @@ fn opened(task: &Task, keys: &[(u8, SecretKey)], envelope: &[u8]) -> Option<Open
     }
 }
 
-fn arrival(task: &Task, opened: &Opened) -> Arrival {
+/// What is stored of an envelope, and what becomes of it if it is new. The marks of probes are a batch of
+/// their own: they are kept like reports, and answered when they are on disk.
+fn arrival(task: &Task, opened: &Opened) -> (Arrival, Outcome) {
     let tag = |kind: &[u8], value: &[u8]| {
         let hash = Sha256::new().chain_update(kind).chain_update(value);
         Bytes32(hash.finalize().into())
     };
-    Arrival {
-        batch: BatchName {
-            task: task.id(),
-            window: opened.window,
-            context: opened.context,
-        },
-        tags: vec![
-            tag(OUTER_TAG, &opened.enc),
-            tag(INNER_TAG, opened.inner.enc()),
-        ],
-        row: opened.inner.row(),
-        dummy: opened.kind == Kind::Dummy,
+    let mut tags = vec![
+        tag(OUTER_TAG, &opened.enc),
+        tag(INNER_TAG, opened.inner.enc()),
+    ];
+    match (opened.token, &task.spec().tokens) {
+        (Some(nonce), _) => tags.push(tag(TOKEN_TAG, &nonce)),
+        // What holds no report has something in its place: as much to look for as of a report.
+        (None, Some(_)) => tags.push(tag(TOKEN_TAG, &opened.enc)),
+        (None, None) => {}
     }
+    let (context, row, new) = match opened.kind {
+        Kind::Probe(mark) => {
+            tags[1] = tag(PROBE_TAG, &mark.0);
+            (PROBES, mark.0.to_vec(), Outcome::Probe)
+        }
+        Kind::Dummy => (opened.context, opened.inner.row(), Outcome::Dummy),
+        Kind::Report => (opened.context, opened.inner.row(), Outcome::Taken),
+    };
+    let batch = BatchName {
+        task: task.id(),
+        window: opened.window,
+        context,
+    };
+    let arrival = Arrival {
+        batch,
+        tags,
+        row,
+        dummy: opened.kind == Kind::Dummy,
+    };
+    (arrival, new)
 }
 
 fn write_all(opened: &Receiver<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
@@ -405,7 +433,6 @@ fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
         .collect();
     // A transaction is written even where nothing is new: what is refused is answered no sooner than a
     // report.
-    let dummies: Vec<bool> = arrivals.iter().map(|arrival| arrival.dummy).collect();
     let taken = store.take(&arrivals).and_then(|taken| {
         if !taken.contains(&Taken::New) {
             store.ready()?;
@@ -419,13 +446,12 @@ fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
     });
     let mut before = 0;
     for job in jobs {
-        let outcome = |found: &Result<usize, Outcome>| match found {
+        let outcome = |found: &Result<(usize, Outcome), Outcome>| match found {
             _ if failed => Outcome::Failed,
             Err(outcome) => *outcome,
             // Where the store failed there is no answer.
-            Ok(place) => match taken.get(before + place) {
-                Some(Taken::New) if dummies[before + place] => Outcome::Dummy,
-                Some(Taken::New) => Outcome::Taken,
+            Ok((place, new)) => match taken.get(before + place) {
+                Some(Taken::New) => *new,
                 Some(Taken::Repeated) => Outcome::Repeated,
                 Some(Taken::Closed) => Outcome::Closed,
                 None => Outcome::Failed,

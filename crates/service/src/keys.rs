@@ -23,6 +23,11 @@ pub enum Party {
     Shuffler,
     /// Opens reports.
     Analyzer,
+    /// Signs tokens ([`crate::tokens`]).
+    Issuer,
+    /// Opens what the first shuffler hands on.
+    #[serde(rename = "second-shuffler")]
+    Second,
 }
 
 impl Party {
@@ -31,6 +36,8 @@ impl Party {
         match self {
             Self::Shuffler => "shuffler",
             Self::Analyzer => "analyzer",
+            Self::Issuer => "issuer",
+            Self::Second => "second-shuffler",
         }
     }
 }
@@ -84,8 +91,8 @@ impl KeyFile {
     }
 }
 
-/// Makes a party's keys: two files in a folder, which must not be there yet. Gives their paths, the secret
-/// one first, and the public key.
+/// Makes the keys of a shuffler or an analyzer: two files in a folder, which must not be there yet. Gives
+/// their paths, the secret one first, and the public key.
 pub fn make(
     party: Party,
     number: u8,
@@ -105,7 +112,7 @@ pub(crate) fn make_at(
     let (public, secret) = AwsLc.keys()?;
     let name = match (party, number) {
         (Party::Shuffler, number) => format!("{}-{number}", party.name()),
-        (Party::Analyzer, _) => party.name().to_owned(),
+        _ => party.name().to_owned(),
     };
     let path = |ending: &str| folder.join(format!("{name}.{ending}"));
     let (secret_path, public_path) = (path("key"), path("pub"));
@@ -140,6 +147,27 @@ pub fn analyzer_secret(path: &Path, task: &Task) -> Result<SecretKey, ServiceErr
             found: file.public,
             wanted,
         }),
+    }
+}
+
+/// The second shuffler's public key, from either of its files.
+pub fn second_public(path: &Path) -> Result<Bytes32, ServiceError> {
+    Ok(KeyFile::read(path, Party::Second)?.public)
+}
+
+/// The second shuffler's secret key, which must be that of the task.
+pub fn second_secret(path: &Path, task: &Task) -> Result<SecretKey, ServiceError> {
+    let file = KeyFile::read(path, Party::Second)?;
+    match task.spec().second_shuffler {
+        Some(key) if key == file.public => file.secret(path),
+        Some(_) => {
+            let message = "its public key is not that of the task's second shuffler";
+            Err(ServiceError::content(path, WHAT, message))
+        }
+        None => {
+            let message = "it is the second shuffler's, and the task has one shuffler";
+            Err(ServiceError::content(path, WHAT, message))
+        }
     }
 }
 

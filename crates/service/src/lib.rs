@@ -12,6 +12,7 @@
 
 pub mod answer;
 pub mod audit;
+mod blind;
 pub mod client;
 pub mod demo;
 mod error;
@@ -21,12 +22,15 @@ pub mod keyring;
 pub mod keys;
 pub mod ledger;
 pub mod loopback;
+pub mod probes;
 pub mod schedule;
 mod secure_file;
 pub mod server;
 pub mod store;
 mod suite;
 pub mod tallies;
+pub mod tokens;
 
+pub use blind::BlindError;
 pub use error::ServiceError;
 pub use suite::AwsLc;

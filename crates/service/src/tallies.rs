@@ -14,6 +14,8 @@ pub enum Outcome {
     Repeated,
     /// It holds no report: a device that stays silent may send one, so that nobody sees that it does.
     Dummy,
+    /// It is a probe of an auditor, and its mark will be published.
+    Probe,
     /// It is none of the task, or damaged.
     Malformed,
     /// Its window is not open any more.
@@ -28,10 +30,11 @@ pub enum Outcome {
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Taken,
         Self::Repeated,
         Self::Dummy,
+        Self::Probe,
         Self::Malformed,
         Self::Closed,
         Self::Early,
@@ -45,6 +48,7 @@ impl Outcome {
             Self::Taken => "taken",
             Self::Repeated => "repeated",
             Self::Dummy => "dummy",
+            Self::Probe => "probe",
             Self::Malformed => "malformed",
             Self::Closed => "closed",
             Self::Early => "early",
@@ -106,7 +110,8 @@ impl Tallies {
             .get(task)
             .and_then(|counts| counts.windows.get(&window));
         counts.map_or(0, |counts| {
-            counts[Outcome::Taken as usize] + counts[Outcome::Dummy as usize]
+            let kept = [Outcome::Taken, Outcome::Dummy, Outcome::Probe];
+            kept.iter().map(|outcome| counts[*outcome as usize]).sum()
         })
     }
 

@@ -36,6 +36,8 @@ impl Place {
             delta: 1e-6,
             window_seconds: None,
             analyzer_key: keys::analyzer_public(&public).unwrap(),
+            tokens: None,
+            second_shuffler: None,
         };
         change(&mut spec);
         let task = Task::new(spec).unwrap();

@@ -70,6 +70,8 @@ fn spec(analyzer_key: Bytes32, window_seconds: Option<u64>) -> TaskSpec {
         delta: 1e-3,
         window_seconds,
         analyzer_key,
+        tokens: None,
+        second_shuffler: None,
     }
 }
 

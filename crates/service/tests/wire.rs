@@ -131,6 +131,26 @@ fn dummies_of_another_language_are_dropped() {
     assert!(batches.is_empty() && waiting.is_empty());
 }
 
+#[test]
+fn probes_of_another_language_have_their_mark() {
+    let golden = Golden::read();
+    let task = golden.task();
+    let mut gathering = Gathering::new(&task);
+    let probes = golden.0["probes"].as_array().unwrap();
+    for probe in probes {
+        let envelope = bytes(&probe["envelope"]);
+        assert_eq!(envelope.len(), envelope_length(&task));
+        let opened = open(&AwsLc, &task, &golden.shuffler(), &envelope).unwrap();
+        let mark = golden.bytes32(&probe["mark"]);
+        assert_eq!(opened.kind, Kind::Probe(mark));
+        gathering.take(opened);
+        assert!(gathering.probes()[&probe["window"].as_u64().unwrap()].contains(&mark));
+    }
+    assert!(!probes.is_empty());
+    let (batches, waiting) = gathering.close(&mut Secure::new().unwrap());
+    assert!(batches.is_empty() && waiting.is_empty());
+}
+
 /// Each defect is refused for what its name says.
 #[test]
 fn defective_envelopes_are_refused() {
@@ -146,6 +166,7 @@ fn defective_envelopes_are_refused() {
             "task" => "an envelope of the task",
             "sealed" => "does not open",
             "kind" => "an envelope of kind",
+            "context" => "an envelope with the context of probes",
             other => panic!("{other}"),
         };
         let empty = name == "length_empty" && message.starts_with("an envelope of 0 bytes");
@@ -163,6 +184,92 @@ fn defective_envelopes_are_refused() {
             .read(reports.iter().map(Vec::as_slice), confidence)
             .unwrap();
         assert_eq!((findings.taken, findings.malformed), (3, 1), "{name}");
+    }
+}
+
+/// The same of a task with tokens: what another language signed and sealed, and what it signed wrongly.
+#[test]
+fn tokens_of_another_language_are_verified() {
+    let golden = Golden::read();
+    let vectors = &golden.0["tokens"];
+    let spec: TaskSpec = serde_json::from_value(vectors["task"].clone()).unwrap();
+    let task = Task::new(spec).unwrap();
+    let encoding = HEXLOWER.encode(task.encoding());
+    assert_eq!(encoding, vectors["encoding"].as_str().unwrap());
+    assert_eq!(task.id(), golden.bytes32(&vectors["task_id"]));
+    assert_eq!(Task::from_json(&task.to_json()).unwrap().id(), task.id());
+    let opened = |envelope: &[u8]| open(&AwsLc, &task, &golden.shuffler(), envelope);
+    let mut gathering = Gathering::new(&task);
+    for good in vectors["good"].as_array().unwrap() {
+        let opened = opened(&bytes(&good["envelope"])).unwrap();
+        assert_eq!(opened.window, good["window"].as_u64().unwrap());
+        assert_eq!(opened.token.unwrap().to_vec(), bytes(&good["nonce"]));
+        gathering.take(opened.clone());
+        gathering.take(opened);
+    }
+    assert_eq!(gathering.repeated(), 2);
+    for dummy in vectors["dummies"].as_array().unwrap() {
+        let opened = opened(&bytes(dummy)).unwrap();
+        assert_eq!((opened.kind, opened.token), (Kind::Dummy, None));
+    }
+    for (name, envelope) in defects(&vectors["defects"]) {
+        let message = opened(&envelope).unwrap_err().to_string();
+        let expected = match name.split('_').next().unwrap() {
+            "length" => "an envelope of 188 bytes: those of this task have 476",
+            "token" => "an envelope without a token of the window",
+            other => panic!("{other}"),
+        };
+        assert!(message.contains(expected), "{name}: {message}");
+    }
+}
+
+/// From envelopes through both shufflers: what another language sealed in three layers.
+#[test]
+fn three_layers_of_another_language_open() {
+    let golden = Golden::read();
+    let vectors = &golden.0["chain"];
+    let spec: TaskSpec = serde_json::from_value(vectors["task"].clone()).unwrap();
+    let task = Task::new(spec).unwrap();
+    let encoding = HEXLOWER.encode(task.encoding());
+    assert_eq!(encoding, vectors["encoding"].as_str().unwrap());
+    assert_eq!(task.id(), golden.bytes32(&vectors["task_id"]));
+    let secret = golden.bytes32(&vectors["second_shuffler"]["secret"]).0;
+    let secret = SecretKey::new(Zeroizing::new(secret));
+    let mut first = Gathering::new(&task);
+    for envelope in vectors["envelopes"].as_array().unwrap() {
+        let envelope = bytes(envelope);
+        assert_eq!(envelope.len(), envelope_length(&task));
+        first.take(open(&AwsLc, &task, &golden.shuffler(), &envelope).unwrap());
+    }
+    let mut random = Secure::new().unwrap();
+    let through_the_first = first.close(&mut random).0[0].encode(&task);
+    let mut expected: Vec<Vec<u8>> = vectors["reports"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|report| vec![report.as_u64().unwrap() as u8])
+        .collect();
+    expected.sort();
+    let handed = bytes(&vectors["handed"]);
+    for bytes in [&through_the_first, &handed] {
+        let mut second = Gathering::new(&task);
+        let batch = Batch::decode_handed(&task, bytes).unwrap();
+        assert_eq!(batch.open_middle(&AwsLc, &secret, &mut second), 0);
+        let (batches, _) = second.close(&mut random);
+        let mut reports = batches[0]
+            .open(&AwsLc, &task, &golden.key("analyzer"))
+            .readable;
+        reports.sort();
+        assert_eq!(reports, expected);
+    }
+    // Each defect takes the place of the last row.
+    for (name, row) in defects(&vectors["defects"]) {
+        let mut changed = handed.clone();
+        let place = changed.len() - row.len();
+        changed[place..].copy_from_slice(&row);
+        let mut second = Gathering::new(&task);
+        let batch = Batch::decode_handed(&task, &changed).unwrap();
+        assert_eq!(batch.open_middle(&AwsLc, &secret, &mut second), 1, "{name}");
     }
 }
 

@@ -58,6 +58,8 @@ impl DemoArguments {
             delta: 1e-6,
             window_seconds: None,
             analyzer_key: Bytes32([0; 32]),
+            tokens: None,
+            second_shuffler: None,
         };
         let hundred: Vec<&str> = COMMUTES
             .iter()

@@ -1,11 +1,14 @@
-//! `shuffledp keys`: the keys of the shuffler and of the analyzer, and tokens of a running shuffler.
+//! `shuffledp keys`: the keys of the shuffler, of the analyzer and of an issuer, and tokens by which a
+//! running shuffler knows people.
 
 use crate::failure::Failure;
+use crate::number::Count;
 use crate::output::{Block, Format, Grid, Report, fields};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use shuffledp_service::keys::{Party, make};
 use shuffledp_service::server::access::make_token;
+use shuffledp_service::tokens::make_issuer;
 use std::path::PathBuf;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -14,6 +17,10 @@ enum PartyName {
     Shuffler,
     /// Opens the reports of a batch
     Analyzer,
+    /// The second of two shufflers: opens what the first hands on
+    SecondShuffler,
+    /// Signs anonymous tokens: a key for each window
+    Issuer,
     /// A token by which a running shuffler knows its analyzer or its operator
     Token,
 }
@@ -26,6 +33,12 @@ pub(crate) struct KeysArguments {
     /// The number of a key of the shuffler, which envelopes name: a new key has a new number
     #[arg(long, value_name = "N", default_value_t = 1)]
     number: u8,
+    /// The windows that an issuer has keys for [default: 1]
+    #[arg(long, value_name = "N")]
+    windows: Option<Count>,
+    /// The first of these windows [default: 0]
+    #[arg(long, value_name = "W")]
+    first_window: Option<Count>,
     /// The folder for the two files
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
@@ -36,13 +49,31 @@ pub(crate) struct KeysArguments {
 
 impl KeysArguments {
     pub(crate) fn report(&self) -> Result<Report, Failure> {
+        if self.party != PartyName::Issuer {
+            for (flag, value) in [
+                ("--windows", self.windows),
+                ("--first-window", self.first_window),
+            ] {
+                if let Some(value) = value {
+                    let message = format!("{flag} {} is for the issuer's keys", value.0);
+                    return Err(Failure::flag(flag, message));
+                }
+            }
+        }
         let (party, number) = match self.party {
             PartyName::Shuffler => (Party::Shuffler, self.number),
-            PartyName::Analyzer | PartyName::Token if self.number != 1 => {
+            PartyName::Analyzer
+            | PartyName::SecondShuffler
+            | PartyName::Issuer
+            | PartyName::Token
+                if self.number != 1 =>
+            {
                 let message = format!("--number {} is for the shuffler's keys", self.number);
                 return Err(Failure::flag("--number", message));
             }
             PartyName::Analyzer => (Party::Analyzer, 0),
+            PartyName::SecondShuffler => (Party::Second, 0),
+            PartyName::Issuer => return self.issuer(),
             PartyName::Token => return self.token(),
         };
         let (secret, public, key) = make(party, number, &self.out)?;
@@ -56,11 +87,36 @@ impl KeysArguments {
             blocks: vec![
                 Block::Line(format!(
                     "{secret_name}: the secret key. It stays with the {}.",
-                    party.name()
+                    party.name().replace('-', " ")
                 )),
                 Block::Line(format!("{public_name}: the public key, for everybody.")),
             ],
             json: fields(json),
+            csv,
+            relation: None,
+            after: None,
+        })
+    }
+
+    fn issuer(&self) -> Result<Report, Failure> {
+        let first = self.first_window.map_or(0, |window| window.0);
+        let windows = self.windows.map_or(1, |windows| windows.0);
+        let (secret, public) = make_issuer(first, windows, &self.out)?;
+        let names = [&secret, &public].map(|path| path.display().to_string());
+        let query = json!({
+            "party": "issuer", "out": self.out, "first_window": first, "windows": windows
+        });
+        let mut csv = Grid::new(["party", "secret", "public"]);
+        csv.row(["issuer", &names[0], &names[1]]);
+        let [secret_name, public_name] = names;
+        Ok(Report {
+            blocks: vec![
+                Block::Line(format!(
+                    "{secret_name}: the secret keys. They stay with the issuer."
+                )),
+                Block::Line(format!("{public_name}: the public keys, for the task.")),
+            ],
+            json: fields(json!({ "query": query, "secret": secret, "public": public })),
             csv,
             relation: None,
             after: None,

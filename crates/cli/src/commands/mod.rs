@@ -15,6 +15,8 @@ pub(crate) mod epsilon;
 pub(crate) mod keys;
 #[cfg(feature = "train")]
 pub(crate) mod predict;
+#[cfg(feature = "service")]
+pub(crate) mod probe;
 pub(crate) mod rdp;
 #[cfg(feature = "service")]
 pub(crate) mod report;
@@ -27,6 +29,8 @@ pub(crate) mod shuffler;
 pub(crate) mod simulate;
 #[cfg(feature = "service")]
 pub(crate) mod task;
+#[cfg(feature = "service")]
+pub(crate) mod token;
 // Only `reproduce` asks for a run without its prices.
 #[cfg(feature = "train")]
 #[cfg_attr(not(feature = "papers"), allow(dead_code))]

@@ -13,6 +13,7 @@ use shuffledp_service::client::Connection;
 use shuffledp_service::folders::{Device, context_of, read_task};
 use shuffledp_service::keys::shuffler_public;
 use shuffledp_service::ledger::{Decision, Ledger};
+use shuffledp_service::tokens::Wallet;
 use shuffledp_tables::Column;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,14 @@ pub(crate) struct ReportArguments {
     /// This device's ledger: which windows it has decided, and how often it has answered
     #[arg(long, value_name = "FILE", help_heading = "One device")]
     ledger: Option<PathBuf>,
+    /// This device's file of tokens, for a task whose reports have some
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "value",
+        help_heading = "One device"
+    )]
+    wallet: Option<PathBuf>,
     /// Only say what the ledger has of the task
     #[arg(
         long,
@@ -114,6 +123,9 @@ impl ReportArguments {
         if let Some(context) = self.context()? {
             device = device.with_context(context);
         }
+        if let Some(wallet) = &self.wallet {
+            device = device.with_wallet(Wallet::open(wallet)?);
+        }
         let asked = Asked {
             device,
             task,
@@ -149,6 +161,7 @@ impl ReportArguments {
             pinned: key.map(shuffler_public).transpose()?,
             cover: self.cover,
             context: self.context()?,
+            wallet: self.wallet.clone(),
         };
         let connection = Connection::new(url, self.ca.as_deref())?;
         let answered = answer(&connection, task, ledger, &task.value(value)?, &habits)?;

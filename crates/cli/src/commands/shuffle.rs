@@ -1,4 +1,5 @@
-//! `shuffledp shuffle`: the shuffler's side. Envelopes in, batches out.
+//! `shuffledp shuffle`: the shuffler's side. Envelopes in, batches out; or what the first of two shufflers
+//! handed on in, batches out.
 
 use crate::failure::Failure;
 use crate::output::{Block, Format, Grid, Report, fields};
@@ -6,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use shuffledp::grouped;
 use shuffledp_service::folders::{Shuffler, read_task};
-use shuffledp_service::keys::shuffler_secrets;
+use shuffledp_service::keys::{second_secret, shuffler_secrets};
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -15,8 +16,11 @@ pub(crate) struct ShuffleArguments {
     #[arg(long, value_name = "FILE")]
     task: PathBuf,
     /// The shuffler's file of its secret key; several times for several keys
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE", required_unless_present = "second_key")]
     key: Vec<PathBuf>,
+    /// The second shuffler's file of its secret key: its input is what the first one handed on
+    #[arg(long, value_name = "FILE", conflicts_with = "key")]
+    second_key: Option<PathBuf>,
     /// A folder of envelopes, or a file of them; several times for several
     #[arg(long, value_name = "PATH", required = true)]
     input: Vec<PathBuf>,
@@ -32,8 +36,15 @@ impl ShuffleArguments {
     pub(crate) fn report(&self) -> Result<Report, Failure> {
         let task = read_task(&self.task)?;
         let smallest = task.smallest_batch();
-        let keys = shuffler_secrets(&self.key)?;
-        let shuffled = Shuffler::new(task, keys, &self.out)?.shuffle(&self.input)?;
+        let hands_on = task.spec().second_shuffler.is_some() && self.second_key.is_none();
+        let mut shuffler = match &self.second_key {
+            None => Shuffler::new(task, shuffler_secrets(&self.key)?, &self.out)?,
+            Some(path) => {
+                let key = second_secret(path, &task)?;
+                Shuffler::second(task, key, &self.out)?
+            }
+        };
+        let shuffled = shuffler.shuffle(&self.input)?;
         let mut blocks = Vec::new();
         let mut csv = Grid::new(["window", "context", "reports", "released", "digest"]);
         let window = |number: u64| match number {
@@ -43,9 +54,13 @@ impl ShuffleArguments {
         for batch in &shuffled.released {
             let path = self.out.join(&batch.file);
             blocks.push(Block::Line(format!(
-                "Window {}: {} reports in a random order, released as {}.",
+                "Window {}: {} reports in a random order, {} as {}.",
                 window(batch.window),
                 grouped(batch.reports),
+                match hands_on {
+                    true => "for the second shuffler",
+                    false => "released",
+                },
                 path.display()
             )));
             csv.row([
@@ -82,6 +97,7 @@ impl ShuffleArguments {
                 "are of windows that were released before, and stay out",
             ),
             (shuffled.dummies, "are of devices that stay silent"),
+            (shuffled.probes, "are probes of auditors"),
             (shuffled.refused, "are none of this task, or damaged"),
         ] {
             if count > 0 {
@@ -104,6 +120,7 @@ impl ShuffleArguments {
             "waiting": waiting,
             "repeated": shuffled.repeated,
             "dummies": shuffled.dummies,
+            "probes": shuffled.probes,
             "late": shuffled.late,
             "refused": shuffled.refused,
         });

@@ -10,7 +10,8 @@ use serde_json::json;
 use shuffledp::protocol::task::{Task, TaskSpec, Values};
 use shuffledp::{Input, Parameter, plain};
 use shuffledp_service::folders::{read_task, write_task};
-use shuffledp_service::keys::analyzer_public;
+use shuffledp_service::keys::{analyzer_public, second_public};
+use shuffledp_service::tokens::issuer_public;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
@@ -69,6 +70,12 @@ struct NewArguments {
     /// The analyzer's file of its public key
     #[arg(long, value_name = "FILE", help_heading = "Task")]
     analyzer_key: PathBuf,
+    /// The issuer's file of its public keys: a report counts with a token that the issuer has signed
+    #[arg(long, value_name = "FILE", help_heading = "Task")]
+    token_issuer: Option<PathBuf>,
+    /// The second shuffler's file of its public key: reports go through two shufflers
+    #[arg(long, value_name = "FILE", help_heading = "Task")]
+    second_shuffler: Option<PathBuf>,
     /// Where the task goes: a new file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: PathBuf,
@@ -137,6 +144,16 @@ impl NewArguments {
             delta: self.delta.0,
             window_seconds: self.window_seconds.map(|seconds| seconds.0),
             analyzer_key: analyzer_public(&self.analyzer_key)?,
+            tokens: self
+                .token_issuer
+                .as_deref()
+                .map(issuer_public)
+                .transpose()?,
+            second_shuffler: self
+                .second_shuffler
+                .as_deref()
+                .map(second_public)
+                .transpose()?,
         })?)
     }
 }

@@ -12,6 +12,14 @@
 //! f64   claimed delta
 //! u64   length of a window in seconds; 0 where windows are closed by hand
 //! 32    the analyzer's public key
+//! where the task has tokens:
+//!     u8   1
+//!     u64  the first window that the issuer has a key for
+//!     u32  number of windows, for each of which
+//!          256: the modulus of the issuer's key
+//! where it has a second shuffler:
+//!     u8   2
+//!     32   the second shuffler's public key
 //!
 //! id = SHA-256("shuffledp/1 task" || encoding)
 //! ```
@@ -30,6 +38,10 @@ const NUMBER: u8 = 1;
 const TEXT: u8 = 2;
 const TRUTH: u8 = 3;
 
+/// What a task has beside its fields begins with a byte that says what it is.
+const TOKENS: u8 = 1;
+const SECOND_SHUFFLER: u8 = 2;
+
 /// The encoding of a task whose reports have this length.
 pub(super) fn encode(spec: &TaskSpec, report_length: u32) -> Result<Vec<u8>, TaskError> {
     let mut bytes = VERSION.to_be_bytes().to_vec();
@@ -41,6 +53,17 @@ pub(super) fn encode(spec: &TaskSpec, report_length: u32) -> Result<Vec<u8>, Tas
     real(&mut bytes, spec.delta);
     bytes.extend(spec.window_seconds.unwrap_or(0).to_be_bytes());
     bytes.extend(spec.analyzer_key.0);
+    if let Some(issuer) = &spec.tokens {
+        bytes.push(TOKENS);
+        bytes.extend(issuer.first_window.to_be_bytes());
+        // A thousand windows at most.
+        bytes.extend((issuer.keys.len() as u32).to_be_bytes());
+        bytes.extend(issuer.keys.iter().flat_map(|key| key.0));
+    }
+    if let Some(second) = &spec.second_shuffler {
+        bytes.push(SECOND_SHUFFLER);
+        bytes.extend(second.0);
+    }
     Ok(bytes)
 }
 

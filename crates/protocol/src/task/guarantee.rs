@@ -47,12 +47,21 @@ impl Task {
 
     fn trusted(&self) -> Vec<String> {
         let mut trusted = vec![
-            "Devices run the randomizer of the task, and draw from their operating system's randomness."
-                .to_owned(),
-            "The shuffler shows the analyzer nothing but batches. An analyzer who learns who sent what is \
-             held back by the local guarantee of a report alone."
-                .to_owned(),
+            "Devices run the randomizer of the task, and draw from their operating system's randomness.",
         ];
+        trusted.push(match self.spec.second_shuffler {
+            None => {
+                "The shuffler shows the analyzer nothing but batches. An analyzer who learns who sent \
+                 what is held back by the local guarantee of a report alone."
+            }
+            Some(_) => {
+                "One of the two shufflers, whichever it is, does as it should and shows nobody what it \
+                 sees. The first sees who sends, and nothing that the analyzer gets; the second sees what \
+                 the analyzer gets, in an order that the first has drawn, and nobody who sends. An \
+                 analyzer who has both is held back by the local guarantee of a report alone."
+            }
+        });
+        let mut trusted: Vec<String> = trusted.into_iter().map(str::to_owned).collect();
         let colluding = self.spec.round.colluding;
         trusted.push(match colluding > 0.0 {
             true => format!(
@@ -63,6 +72,16 @@ impl Task {
             false => "Nobody in a batch shows the analyzer their report, and nobody in it is made up."
                 .to_owned(),
         });
+        if self.spec.tokens.is_some() {
+            trusted.push(
+                "A batch counts tokens, one to a report. Whoever makes up people needs a signature of \
+                 the issuer for each of them and for that window. The issuer is trusted to sign once for \
+                 a person and a window, and to make up nobody itself. It signs blindly: from a token \
+                 neither it nor the shuffler, nor both together, can tell whose it is."
+                    .to_owned(),
+            );
+        }
+        trusted.extend(self.of_two_shufflers().map(str::to_owned));
         if self.coin.is_some() {
             trusted.push(
                 "Each device throws its own coin, without a look at its value. The promise counts on nobody \
@@ -71,6 +90,23 @@ impl Task {
             );
         }
         trusted
+    }
+
+    /// Who counts, if one of two shufflers is not honest.
+    fn of_two_shufflers(&self) -> Option<&'static str> {
+        self.spec.second_shuffler?;
+        Some(match self.spec.tokens {
+            Some(_) => {
+                "The second shuffler counts tokens, which the first does not see: a first one that keeps \
+                 reports back cannot make up others. The first counts envelopes: if the second is not \
+                 honest, people who are made up count."
+            }
+            None => {
+                "Each shuffler counts. But a first one that is not honest can keep reports back and put \
+                 reports of its own into their place, and without tokens the second cannot tell: the first \
+                 is trusted not to."
+            }
+        })
     }
 }
 

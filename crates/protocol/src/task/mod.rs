@@ -3,8 +3,9 @@
 //! A task has a round (the randomizer and its parameters, the size of the smallest batch that may be
 //! released, the probability that a device answers, the share of a batch that may collude, how often a device
 //! answers at most), what the values mean, the (ε, δ) that its users are promised for every batch, the length
-//! of a window, and the analyzer's public key. Its *id* is the hash of all of this ([`encoding`]). Every
-//! message is bound to the id: a party that changes a number has another task, and opens nothing of this one.
+//! of a window, the analyzer's public key, and, if there are any, who signs tokens and the second shuffler's
+//! public key. Its *id* is the hash of all of this ([`encoding`]). Every message is bound to the id: a party
+//! that changes a number has another task, and opens nothing of this one.
 //!
 //! A [`Task`] exists only where the accountant certifies what it promises
 //! ([`of_batch`](shuffledp_accounting::of_batch)).
@@ -20,6 +21,7 @@ pub use findings::{Finding, Findings};
 pub use guarantee::Guarantee;
 pub use values::{Value, Values};
 
+use crate::token::Issuer;
 use serde::{Deserialize, Serialize};
 use shuffledp_accounting::{
     Answer, Delta, Epsilon, Input, Parameter, PerUser, Plan, Round, RoundSpec, account, grouped,
@@ -150,6 +152,12 @@ pub struct TaskSpec {
     pub window_seconds: Option<u64>,
     /// The analyzer's public key.
     pub analyzer_key: Bytes32,
+    /// Who signs the token of a report; none where reports have no tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Issuer>,
+    /// The public key of the second shuffler; none where there is one shuffler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_shuffler: Option<Bytes32>,
 }
 
 /// A task as it is kept in a file.
@@ -178,6 +186,8 @@ struct File {
 ///     delta: 1e-6,
 ///     window_seconds: Some(86_400),
 ///     analyzer_key: Bytes32([7; 32]),
+///     tokens: None,
+///     second_shuffler: None,
 /// };
 /// let task = Task::new(spec.clone())?;
 /// assert!(task.answer().upper().value() <= 0.4);
@@ -334,6 +344,17 @@ fn check_words(spec: &TaskSpec) -> Result<(), TaskError> {
         return Err(TaskError::parameter(
             "name",
             format!("{:?}", spec.name),
+            allowed,
+        ));
+    }
+    if let Some(Err((value, allowed))) = spec.tokens.as_ref().map(Issuer::check) {
+        return Err(TaskError::parameter("token_issuer", value, allowed));
+    }
+    if spec.second_shuffler == Some(spec.analyzer_key) {
+        let (value, allowed) = ("of the analyzer", "the key of somebody else");
+        return Err(TaskError::parameter(
+            "second_shuffler",
+            value.to_owned(),
             allowed,
         ));
     }

@@ -21,7 +21,7 @@ use defect::Defective;
 use shuffledp_accounting::{Input, Participation, RoundSpec};
 use shuffledp_protocol::ShuffleError;
 use shuffledp_protocol::audit::{Audit, AuditError, Audited};
-use shuffledp_protocol::batch::rows;
+use shuffledp_protocol::batch;
 use shuffledp_protocol::envelope::{ShufflerKey, envelope_length, seal};
 use shuffledp_protocol::hpke::SecretKey;
 use shuffledp_protocol::task::{Bytes32, Task, TaskError, TaskSpec, Values};
@@ -75,6 +75,8 @@ impl UnderAudit {
                 epsilon,
                 delta,
                 window_seconds: None,
+                tokens: None,
+                second_shuffler: None,
                 analyzer_key,
             })
         };
@@ -142,10 +144,10 @@ impl UnderAudit {
             self.connection.send(task, together)?;
         }
         let sealed = self.operator.close(task, lane.window, None)?;
-        for batch in &sealed {
-            let bytes = self.connection.fetch(task, self.shuffler.token(), batch)?;
-            for row in rows(task, &bytes) {
-                each(&row.open(&AwsLc, task, &self.secret, batch.window, &batch.context)?);
+        for listed in &sealed {
+            let bytes = self.connection.fetch(task, self.shuffler.token(), listed)?;
+            for row in batch::reports(task, &bytes) {
+                each(&row.open(&AwsLc, task, &self.secret, listed.window, &listed.context)?);
             }
         }
         lane.window += 1;

@@ -1,11 +1,12 @@
 //! The addresses of a shuffler, for devices and analyzers and, apart from them, for its operator.
 //!
-//! A device gets 202 with an empty body for a report, for one that it sent before, and for a dummy. Whatever
-//! does not open gets the same 400. Nothing of a request is logged.
+//! A device gets 202 with an empty body for a report, for one that it sent before, for a dummy and for a
+//! probe. Whatever does not open gets the same 400. Nothing of a request is logged.
 
 use super::access::allowed;
 use super::{Served, Service, metrics, page};
 use crate::intake::{Busy, MOST_CONTEXTS, Room};
+use crate::probes::Published;
 use crate::server::NotReady;
 use crate::store::{BatchName, Record, StoreError};
 use crate::tallies::Outcome;
@@ -23,7 +24,8 @@ use axum::{Json, Router};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use shuffledp_protocol::envelope::envelope_length;
+use shuffledp_protocol::batch;
+use shuffledp_protocol::envelope::{PROBES, envelope_length};
 use shuffledp_protocol::task::Bytes32;
 use shuffledp_randomizers::{Random, Secure};
 use std::net::IpAddr;
@@ -49,6 +51,7 @@ pub const ROUTES: &[(&str, &str, &str)] = &[
         "/v1/tasks/{task}/batches/{window}/{context}/acknowledgement",
         "analyzer",
     ),
+    ("get", "/v1/tasks/{task}/probes/{window}", "anybody"),
     ("get", "/guarantee", "anybody"),
     ("get", "/healthz", "anybody"),
     ("get", "/readyz", "anybody"),
@@ -73,6 +76,7 @@ fn handler(path: &str) -> MethodRouter<Arc<Service>> {
         "/v1/tasks/{task}/batches" => get(batches),
         "/v1/tasks/{task}/batches/{window}/{context}" => get(batch),
         "/v1/tasks/{task}/batches/{window}/{context}/acknowledgement" => post(acknowledge),
+        "/v1/tasks/{task}/probes/{window}" => get(probes),
         "/guarantee" => get(guarantee),
         "/healthz" => get(async || "alive\n"),
         "/readyz" => get(ready),
@@ -391,18 +395,58 @@ async fn batches(
     let id = service.of_analyzer(&id, &headers)?.open.task.id();
     let batches = blocking(&service, move |service| {
         let mut records = service.store.batches(&id, 0)?;
-        records.retain(|record| record.state.may_be_fetched());
+        let is_batch = |record: &Record| record.name.context != PROBES;
+        records.retain(|record| record.state.may_be_fetched() && is_batch(record));
         Ok(records.iter().map(shown).collect::<Vec<_>>())
     });
     Ok(Json(json!({ "batches": batches.await? })))
 }
 
 fn name(served: &Served, window: &str, context: String) -> Result<BatchName, Refusal> {
+    let context = Bytes32::try_from(context).ok();
     Ok(BatchName {
         task: served.open.task.id(),
         window: window.parse().map_err(|_| Refusal::Unknown)?,
-        context: Bytes32::try_from(context).map_err(|_| Refusal::Unknown)?,
+        // Marks of probes are no batch of the analyzer.
+        context: context
+            .filter(|context| *context != PROBES)
+            .ok_or(Refusal::Unknown)?,
     })
+}
+
+/// The marks of the probes of a closed window. Nobody learns of one while its window is open.
+async fn probes(
+    State(service): Shared,
+    Path((id, window)): Path<(String, String)>,
+) -> Result<Json<Published>, Refusal> {
+    let window: u64 = window.parse().map_err(|_| Refusal::Unknown)?;
+    let served = service.served(&id)?;
+    let first_open = served.open.first_open.load(Ordering::Acquire);
+    if window >= first_open {
+        return Err(Refusal::Conflict("the window is open".to_owned()));
+    }
+    let task = served.open.task.id();
+    let name = BatchName {
+        task,
+        window,
+        context: PROBES,
+    };
+    let bytes = blocking(&service, move |service| match service.store.read(&name) {
+        Ok(bytes) => Ok(Some(bytes)),
+        // None has come.
+        Err(StoreError::Unknown(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    });
+    let mut probes = match bytes.await? {
+        Some(bytes) => batch::marks(&bytes).ok_or(Refusal::Failed)?,
+        None => Vec::new(),
+    };
+    probes.sort_unstable();
+    Ok(Json(Published {
+        task,
+        window,
+        probes,
+    }))
 }
 
 async fn batch(
@@ -498,7 +542,8 @@ async fn add_context(
     let served = service.served(&id)?;
     let context = Bytes32::try_from(context).map_err(|_| Refusal::Unknown)?;
     if !served.open.add_context(context) {
-        let message = format!("a task has at most {MOST_CONTEXTS} contexts");
+        let message =
+            format!("a task has at most {MOST_CONTEXTS} contexts, none of them that of probes");
         return Err(Refusal::Conflict(message));
     }
     tracing::info!(task = %served.open.task.id(), %context, "context");
@@ -538,7 +583,9 @@ async fn close(
         Ok(closed)
     });
     let closed = closed.await?;
+    let closed = closed.iter();
+    let batches = closed.filter(|record| record.name.context != PROBES);
     Ok(Json(
-        json!({ "closed": closed.iter().map(shown).collect::<Vec<_>>() }),
+        json!({ "closed": batches.map(shown).collect::<Vec<_>>() }),
     ))
 }

@@ -4,6 +4,7 @@
 use super::Service;
 use crate::store::StoreError;
 use crate::tallies::Outcome;
+use shuffledp_protocol::envelope::PROBES;
 use shuffledp_protocol::lifecycle::State;
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
@@ -29,7 +30,8 @@ pub(super) fn text(service: &Service) -> Result<String, StoreError> {
             let labels = format!("{{task=\"{id}\",outcome=\"{}\"}}", outcome.name());
             envelopes.push((labels, service.tallies.closed(id, first_open, outcome)));
         }
-        let records = service.store.batches(id, 0)?;
+        let mut records = service.store.batches(id, 0)?;
+        records.retain(|record| record.name.context != PROBES);
         for state in State::ALL.into_iter().filter(|state| *state != State::Open) {
             let labels = format!("{{task=\"{id}\",state=\"{}\"}}", state.name());
             let count = records

@@ -27,7 +27,7 @@ use connections::Limited;
 use continuity::Remembered;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use shuffledp_protocol::envelope::ShufflerKey;
+use shuffledp_protocol::envelope::{PROBES, ShufflerKey};
 use shuffledp_protocol::lifecycle::State;
 use shuffledp_protocol::task::{Bytes32, Guarantee};
 use shuffledp_randomizers::Secure;
@@ -257,7 +257,11 @@ impl Service {
             .batches(id, served.settled.load(Ordering::Acquire))?
         {
             if record.state == State::Open && record.name.window < standing {
-                let smallest = served.open.task.smallest_batch();
+                let smallest = match record.name.context == PROBES {
+                    // Marks are of nobody: they are published however few they are.
+                    true => 1,
+                    false => served.open.task.smallest_batch(),
+                };
                 let record = self.store.close(&record.name, smallest, now)?;
                 self.log(&record);
                 closed.push(record);
