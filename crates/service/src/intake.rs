@@ -155,12 +155,15 @@ struct Job {
     room: Room,
 }
 
-/// The same, opened.
+/// What is known of an envelope: its place among the arrivals with its outcome if it is new there, or its
+/// outcome.
+type Found = Result<(usize, Outcome), Outcome>;
+
+/// A job whose envelopes are opened.
 struct OpenedJob {
     task: Arc<OpenTask>,
-    /// The window to count an envelope under, and what is known of it: its place among the arrivals with its
-    /// outcome if it is new there, or its outcome.
-    found: Vec<(u64, Result<(usize, Outcome), Outcome>)>,
+    /// The window to count an envelope under, and what is known of it.
+    found: Vec<(u64, Found)>,
     arrivals: Vec<Arrival>,
     reply: oneshot::Sender<Vec<Outcome>>,
     _room: Room,
@@ -446,7 +449,7 @@ fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
     });
     let mut before = 0;
     for job in jobs {
-        let outcome = |found: &Result<(usize, Outcome), Outcome>| match found {
+        let outcome = |found: &Found| match found {
             _ if failed => Outcome::Failed,
             Err(outcome) => *outcome,
             // Where the store failed there is no answer.

@@ -102,7 +102,7 @@ fn reports_go_through_two_shufflers_by_files() {
     assert_eq!(handed.released[0].file, "window-0.handed");
     let path = place.at("batches/window-0.handed");
 
-    let released = second(&place).shuffle(&[path.clone()]).unwrap();
+    let released = second(&place).shuffle(std::slice::from_ref(&path)).unwrap();
     assert_eq!((released.released[0].reports, released.refused), (5, 0));
     let batch = place.at("released/window-0.batch");
     let confidence = Confidence::new(0.95).unwrap();
@@ -115,7 +115,7 @@ fn reports_go_through_two_shufflers_by_files() {
     );
     // A window is released once, by each of them.
     assert_eq!(place.shuffler().shuffle(&inbox).unwrap().released, []);
-    let again = second(&place).shuffle(&[path.clone()]).unwrap();
+    let again = second(&place).shuffle(std::slice::from_ref(&path)).unwrap();
     assert_eq!((again.released.len(), again.late), (0, 5));
     // What is handed on is no batch for the analyzer, and envelopes are nothing for the second.
     assert!(analyze(&place.task, &key, &path, confidence).is_err());
