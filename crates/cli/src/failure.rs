@@ -382,6 +382,9 @@ impl From<ServiceError> for Failure {
             | ServiceError::Batch { .. } => Self::bad_input(None, message),
             ServiceError::Decided { .. } => Self::flag("--window", message),
             ServiceError::Exists { .. } => Self::flag("--out", message),
+            ServiceError::Url { .. } | ServiceError::NotEncrypted { .. } => {
+                Self::bad_input(None, message)
+            }
             _ => Self::incomplete(message),
         }
     }

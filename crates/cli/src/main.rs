@@ -103,9 +103,12 @@ enum Ask {
     /// What devices, shuffler and analyzer of a collection agree on: written, or shown
     #[cfg(feature = "service")]
     Task(task::TaskArguments),
-    /// New keys of the shuffler or of the analyzer
+    /// New keys: of the shuffler, of the analyzer, tokens, master keys of a store
     #[cfg(feature = "service")]
-    #[command(after_help = "Example:\n  shuffledp keys shuffler --out keys")]
+    #[command(
+        after_help = "Examples:\n  shuffledp keys shuffler --out keys\n  shuffledp keys master --out \
+        master-2.key --number 2"
+    )]
     Keys(keys::KeysArguments),
     /// A device's report: randomized, sealed for the shuffler, counted in the device's ledger
     #[cfg(feature = "service")]
@@ -134,7 +137,7 @@ enum Ask {
     #[cfg(feature = "service")]
     #[command(
         after_help = "Examples:\n  shuffledp shuffler --defaults > shuffler.toml\n  shuffledp shuffler \
-            --config shuffler.toml"
+            --config shuffler.toml\n  shuffledp shuffler --config shuffler.toml --check-journal"
     )]
     Shuffler(shuffler::ShufflerArguments),
     /// The analyzer of a running shuffler: fetch, ack, estimate

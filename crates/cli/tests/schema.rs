@@ -197,6 +197,11 @@ const PARTIES: &[(&str, &str)] = &[
         "analyze --task task.json --key shuffler-1.key batches/window-7.batch",
     ),
     ("keys", "keys token --out analyzer"),
+    ("keys", "keys master --out shuffler/master-2.key --number 2"),
+    ("error", "keys master --out shuffler/master-2.key"),
+    ("error", "keys master"),
+    ("error", "keys analyzer --number 2 --out another"),
+    ("error", "keys shuffler --number 256 --out another"),
     ("analyze", "demo --devices 1000"),
 ];
 
