@@ -15,6 +15,7 @@ import sys
 import urllib.request
 
 from pyhpke import AEADId, CipherSuite, KDFId, KEMId
+from pyhpke.exceptions import PyHPKEError
 
 SUITE = CipherSuite.new(KEMId.DHKEM_X25519_HKDF_SHA256, KDFId.HKDF_SHA256, AEADId.CHACHA20_POLY1305)
 OUTER = b"shuffledp/1 outer\x01\x02"
@@ -53,15 +54,28 @@ def send(task_file, url, reports):
 
 def read(task_file, key_file, batch):
     secret = SUITE.kem.deserialize_private_key(bytes.fromhex(key_file["secret"]))
+    if len(batch) < BATCH_HEADER:
+        raise SystemExit("too short for a batch")
     version, task_id, window, context, number = struct.unpack(">B32sQ32sQ", batch[:BATCH_HEADER])
     if version != 1 or task_id.hex() != task_file["id"] or number < task_file["task"]["round"]["users"]:
         raise SystemExit("not a batch of this task")
-    length = (len(batch) - BATCH_HEADER) // number
+    length, rest = divmod(len(batch) - BATCH_HEADER, number)
+    if rest or length <= ENC + TAG:
+        raise SystemExit("a batch that is not as long as it says")
+    rows = [batch[BATCH_HEADER + place * length:][:length] for place in range(number)]
+    if len({row[:ENC] for row in rows}) < number:
+        raise SystemExit("a batch that holds a report twice: it would be recognized")
     aad = task_id + struct.pack(">Q", window) + context
-    for place in range(number):
-        row = batch[BATCH_HEADER + place * length:][:length]
-        recipient = SUITE.create_recipient_context(row[:ENC], secret, INNER)
-        print(recipient.open(row[ENC:], aad).hex())
+    reports, unreadable = [], 0
+    for row in rows:
+        try:
+            recipient = SUITE.create_recipient_context(row[:ENC], secret, INNER)
+            reports.append(recipient.open(row[ENC:], aad).hex())
+        except PyHPKEError:
+            unreadable += 1
+    print(*reports, sep="\n")
+    if unreadable:
+        print(f"{unreadable} of {number} reports cannot be opened: they are made up, and hide nobody", file=sys.stderr)
 
 
 if __name__ == "__main__":

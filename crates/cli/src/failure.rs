@@ -393,6 +393,9 @@ impl From<ServiceError> for Failure {
             | ServiceError::OtherIssuer { .. }
             | ServiceError::Blind(_) => Self::bad_input(None, message),
             ServiceError::Exists { .. } => Self::flag("--out", message),
+            ServiceError::Url { .. } | ServiceError::NotEncrypted { .. } => {
+                Self::bad_input(None, message)
+            }
             _ => Self::incomplete(message),
         }
     }

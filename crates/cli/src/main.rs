@@ -103,9 +103,12 @@ enum Ask {
     /// What devices, shuffler and analyzer of a collection agree on: written, or shown
     #[cfg(feature = "service")]
     Task(task::TaskArguments),
-    /// New keys of the shuffler, of the analyzer or of an issuer of tokens
+    /// New keys: of the shuffler, the analyzer, an issuer of tokens; tokens, and master keys of a store
     #[cfg(feature = "service")]
-    #[command(after_help = "Example:\n  shuffledp keys shuffler --out keys")]
+    #[command(
+        after_help = "Examples:\n  shuffledp keys shuffler --out keys\n  shuffledp keys master --out \
+        master-2.key --number 2"
+    )]
     Keys(keys::KeysArguments),
     /// Anonymous tokens: one report for a person and a window, and nobody learns whose
     #[cfg(feature = "service")]
@@ -137,7 +140,7 @@ enum Ask {
     #[cfg(feature = "service")]
     #[command(
         after_help = "Examples:\n  shuffledp shuffler --defaults > shuffler.toml\n  shuffledp shuffler \
-            --config shuffler.toml"
+            --config shuffler.toml\n  shuffledp shuffler --config shuffler.toml --check-journal"
     )]
     Shuffler(shuffler::ShufflerArguments),
     /// The analyzer of a running shuffler: fetch, ack, estimate

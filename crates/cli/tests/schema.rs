@@ -269,6 +269,11 @@ const PARTIES: &[(&str, &str)] = &[
         "error",
         "analyze --task chain.json --key analyzer.key handed/window-0.handed",
     ),
+    ("keys", "keys master --out shuffler/master-2.key --number 2"),
+    ("error", "keys master --out shuffler/master-2.key"),
+    ("error", "keys master"),
+    ("error", "keys analyzer --number 2 --out another"),
+    ("error", "keys shuffler --number 256 --out another"),
     ("analyze", "demo --devices 1000"),
 ];
 

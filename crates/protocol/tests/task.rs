@@ -289,3 +289,115 @@ fn a_batch_is_read_in_the_words_of_the_task() {
         );
     }
 }
+
+/// What a batch shows of its promise: up to the share that was allowed for nothing changes; beyond it, the
+/// price is that of a task whose smallest batch are the other reports; and among none there is nothing but
+/// the local guarantee.
+#[test]
+fn made_up_reports_hide_nobody() {
+    let upper = |spec: &TaskSpec, users: u64| {
+        let mut spec = TaskSpec {
+            epsilon: 50.0,
+            ..spec.clone()
+        };
+        spec.round.users = Some(users);
+        Task::new(spec).unwrap().answer().upper().value()
+    };
+    for (colluding, check_in, allowed) in [
+        (0.0, None, 0),
+        (0.2, None, 200),
+        (0.2, Some(0.1), 200),
+        // A share that is whole but for rounding: 0.29 of 100 is not 28.
+        (0.29, None, 290),
+    ] {
+        let mut spec = TaskSpec {
+            epsilon: 0.5,
+            ..commute()
+        };
+        spec.round.colluding = colluding;
+        spec.round.check_in = check_in.map(f64::into);
+        let task = Task::new(spec.clone()).unwrap();
+        let of = |made_up| task.guarantee_of_batch(1000, made_up).unwrap();
+        let promise = task.guarantee().unwrap();
+        for made_up in [0, allowed / 2, allowed] {
+            let kept = of(made_up);
+            assert!(kept.holds && !kept.local && kept.allowed == allowed);
+            assert_eq!(kept.sentences(), promise.sentences());
+            assert_eq!(kept.trusted, promise.trusted);
+            assert_eq!(&kept.certified, task.answer());
+        }
+        let mut before = task.answer().upper().value();
+        for made_up in [allowed + 1, 600, 900, 990] {
+            let broken = of(made_up);
+            let price = broken.certified.upper().value();
+            assert_eq!(price, upper(&spec, 1000 - made_up), "{made_up}");
+            assert!(price > before && price < 2.0, "{made_up}: {price}");
+            assert_eq!(broken.holds, price <= 0.5);
+            assert_ne!(broken.trusted, promise.trusted);
+            let text = broken.sentences().join(" ");
+            assert_eq!(text.contains("DOES NOT HOLD"), price > 0.5, "{text}");
+            assert!(
+                text.contains(&format!("{made_up} of the 1,000 reports")),
+                "{text}"
+            );
+            assert!(
+                text.contains("All windows of a device together cost more"),
+                "{text}"
+            );
+            before = price;
+        }
+        // Two honest people hide each other a little; one has the local guarantee, epsilon0 = 2.
+        for made_up in [999, 1000] {
+            let alone = of(made_up);
+            let price = alone.certified.upper().value();
+            assert!(alone.local && !alone.holds && price > before, "{price}");
+            assert!((1.99..=2.0 + 1e-9).contains(&price), "{price}");
+            assert!(alone.sentences()[1].contains("local guarantee"));
+        }
+        // Of two others one may collude: one is left.
+        assert_eq!(of(998).local, colluding > 0.0, "{colluding}");
+    }
+    let task = Task::new(commute()).unwrap();
+    // A batch that is larger than it has to be has room for them, and costs no more in all windows.
+    let large = task.guarantee_of_batch(5000, 4000).unwrap();
+    assert!(large.holds && &large.certified == task.answer());
+    let text = large.sentences().join(" ");
+    assert!(
+        text.contains("holds all the same") && text.contains("at most 30 windows of this task"),
+        "{text}"
+    );
+    for (reports, made_up, message) in [
+        (
+            999,
+            0,
+            "reports 999 is not at least the smallest batch of the task",
+        ),
+        (
+            1000,
+            1001,
+            "made_up 1001 is not at most the reports of the batch",
+        ),
+    ] {
+        let refused = task.guarantee_of_batch(reports, made_up).unwrap_err();
+        assert_eq!(refused.to_string(), message);
+    }
+}
+
+/// The promise is about one task; and a coin hides a person only as long as nobody knows what it said.
+#[test]
+fn the_promise_says_whom_it_counts_on() {
+    let mut spec = commute();
+    spec.round.check_in = Some(0.1.into());
+    let promise = Task::new(spec.clone()).unwrap().guarantee().unwrap();
+    let text = [promise.sentences(), promise.trusted].concat().join(" ");
+    for words in [
+        "at most 30 windows of this task",
+        "other tasks adds to it",
+        "delta is 1/0.1 times as large",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    spec.round.rounds = 1;
+    let sentences = Task::new(spec).unwrap().guarantee().unwrap().sentences();
+    assert!(sentences[1].contains("one window of this task"));
+}

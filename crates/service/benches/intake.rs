@@ -23,6 +23,7 @@ use shuffledp_service::keys::{Party, make};
 use shuffledp_service::loopback::Loopback;
 use shuffledp_service::server::config::Config;
 use shuffledp_service::server::open_store;
+use shuffledp_service::store::vault;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -216,6 +217,9 @@ fn overload(url: &str, task: &Task, bodies: &[Vec<u8>], seconds: u64) -> (Vec<Tu
 fn config(folder: &Path, task: &Task, database: Option<&String>) -> (Config, Zeroizing<String>) {
     let (mut config, token) = Loopback::config(std::slice::from_ref(task), folder).unwrap();
     config.store.postgres = database.cloned();
+    if database.is_some() {
+        vault::make(&config.store.master_key, 1).unwrap();
+    }
     (config, token)
 }
 

@@ -1,17 +1,29 @@
 //! A device answers a window of a running shuffler.
 //!
-//! The order is: what was not received before is sent again; the ledger decides; the envelope is on disk
-//! beside the ledger; it is sent; it is removed. After a crash anywhere in between the same envelope is sent
-//! again, and an envelope counts once however often it arrives.
+//! The order is: the shuffler says which windows are open; what was not received before is sent again; the
+//! ledger decides; the envelope is on disk beside the ledger; it is sent; it is removed. After a crash between
+//! the envelope's file and its removal the same envelope is sent again, and an envelope counts once however
+//! often it arrives. A crash between ledger and file loses the report: the window stays decided, and nothing
+//! is sent for it. The ledger comes first all the same: the other order could send two reports of a window.
+//!
+//! ```text
+//! window of an envelope that is left over       what becomes of it
+//! before the first that is open                 dropped: too late
+//! open, and the shuffler does not open it       dropped: the key that it is sealed to is deleted
+//! open                                          sent
+//! after the last that is open                   kept: the clocks differ
+//! ```
 
 use crate::client::Connection;
 use crate::error::ServiceError;
 use crate::folders::Device;
 use crate::ledger::{Decision, Ledger, Status};
+use crate::secure_file::remove;
 use crate::tokens::Wallet;
 use shuffledp_protocol::envelope::ShufflerKey;
 use shuffledp_protocol::task::{Bytes32, Task, Value};
 use std::io::ErrorKind;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// How a device answers.
@@ -36,10 +48,16 @@ pub struct Habits {
 pub struct Answered {
     /// Envelopes of earlier calls that were sent now.
     pub sent_again: u64,
-    /// Envelopes of earlier calls whose window was closed before they were received.
+    /// Envelopes of earlier calls whose window was closed before they were received. They are dropped.
     pub too_late: u64,
-    /// The window that was decided, and how; none where it was decided before and its envelope was sent
-    /// again.
+    /// Envelopes of earlier calls that the shuffler does not open: the key that they are sealed to was
+    /// deleted meanwhile, or they are damaged. It can never accept them, and they are dropped. Their windows
+    /// stay answered in the ledger.
+    pub refused: u64,
+    /// Envelopes of earlier calls whose window is not open yet. They are kept.
+    pub kept: u64,
+    /// The window that was decided, and how; none where it was decided before and its envelope was sent again
+    /// or dropped.
     pub decided: Option<(u64, Decision)>,
     /// What the ledger has of the task now.
     pub status: Status,
@@ -63,7 +81,6 @@ pub fn answer(
     let mut held = Ledger::open(ledger)?;
     let outbox = outbox(ledger);
     let prefix = format!("{}-", task.id());
-    let (sent, too_late) = send_again(connection, task, &outbox, &prefix)?;
     let now = connection.now(task)?;
     if let Some(pinned) = habits.pinned.filter(|pinned| *pinned != now.key) {
         return Err(ServiceError::OtherShuffler {
@@ -71,6 +88,7 @@ pub fn answer(
             served: now.key.key,
         });
     }
+    let left = send_again(connection, task, &outbox, &prefix, &now.windows)?;
     let window = habits.window.unwrap_or(*now.windows.end());
     if !now.windows.contains(&window) {
         return Err(ServiceError::NotOpen {
@@ -92,15 +110,17 @@ pub fn answer(
     }
     let decided = match device.report(&mut held, window, value, &path) {
         Ok(decision) => Some((window, decision)),
-        Err(ServiceError::Decided { .. }) if sent.contains(&window) => None,
+        Err(ServiceError::Decided { .. }) if left.settled.contains(&window) => None,
         Err(error) => return Err(error),
     };
     if decided.is_some() && path.exists() {
         send(connection, task, &path)?;
     }
     Ok(Answered {
-        sent_again: sent.len() as u64,
-        too_late,
+        sent_again: left.sent_again,
+        too_late: left.too_late,
+        refused: left.refused,
+        kept: left.kept,
         decided,
         status: held.status(task),
     })
@@ -109,20 +129,32 @@ pub fn answer(
 fn send(connection: &Connection, task: &Task, path: &Path) -> Result<(), ServiceError> {
     let envelope = std::fs::read(path).map_err(ServiceError::unreadable(path))?;
     connection.send(task, &envelope)?;
-    std::fs::remove_file(path).map_err(ServiceError::unwritable(path))
+    remove(path)
 }
 
-/// Sends what is left in the outbox of a task: the windows of what was received, and how many were too late.
+/// What became of the envelopes of earlier calls.
+#[derive(Default)]
+struct LeftOver {
+    sent_again: u64,
+    too_late: u64,
+    refused: u64,
+    kept: u64,
+    /// The windows of those that are gone.
+    settled: Vec<u64>,
+}
+
+/// Sends what is left in the outbox of a task, as far as it can be received.
 fn send_again(
     connection: &Connection,
     task: &Task,
     outbox: &Path,
     prefix: &str,
-) -> Result<(Vec<u64>, u64), ServiceError> {
-    let (mut sent, mut too_late) = (Vec::new(), 0);
+    open: &RangeInclusive<u64>,
+) -> Result<LeftOver, ServiceError> {
+    let mut left = LeftOver::default();
     let entries = match std::fs::read_dir(outbox) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((sent, too_late)),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(left),
         Err(error) => return Err(ServiceError::unreadable(outbox)(error)),
     };
     for entry in entries {
@@ -130,15 +162,36 @@ fn send_again(
         let name = path.file_name().and_then(|name| name.to_str());
         let window = name.and_then(|name| name.strip_prefix(prefix)?.parse().ok());
         let Some(window) = window else { continue };
-        match send(connection, task, &path) {
-            Ok(()) => sent.push(window),
-            // Its window is closed: nobody takes it any more.
-            Err(ServiceError::Refused { status: 410, .. }) => {
-                std::fs::remove_file(&path).map_err(ServiceError::unwritable(&path))?;
-                too_late += 1;
-            }
-            Err(error) => return Err(error),
+        if window > *open.end() {
+            left.kept += 1;
+            continue;
         }
+        let sent = match window < *open.start() {
+            true => {
+                left.too_late += 1;
+                false
+            }
+            false => match send(connection, task, &path) {
+                Ok(()) => {
+                    left.sent_again += 1;
+                    true
+                }
+                // Its window was closed in between.
+                Err(ServiceError::Refused { status: 410, .. }) => {
+                    left.too_late += 1;
+                    false
+                }
+                Err(ServiceError::Refused { status: 400, .. }) => {
+                    left.refused += 1;
+                    false
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        if !sent {
+            remove(&path)?;
+        }
+        left.settled.push(window);
     }
-    Ok((sent, too_late))
+    Ok(left)
 }

@@ -9,11 +9,12 @@ use shuffledp_protocol::batch::Batch;
 use shuffledp_protocol::envelope::{ShufflerKey, envelope_length};
 use shuffledp_protocol::lifecycle::State;
 use shuffledp_protocol::task::{Bytes32, Task};
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use ureq::http::Response;
+use ureq::http::{Response, Uri};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
 use ureq::{Agent, Body};
 
@@ -58,9 +59,16 @@ pub struct Listed {
     pub digest: Bytes32,
 }
 
+/// The id of the task that is served. Nothing else of it is read: the device has its own file, of which the
+/// id is the hash, and a server must not choose what a device computes with.
+#[derive(Deserialize)]
+struct ServedTask {
+    id: Bytes32,
+}
+
 #[derive(Deserialize)]
 struct TaskAnswer {
-    task: serde_json::Value,
+    task: ServedTask,
     shuffler_key: ShufflerKey,
     windows: Windows,
 }
@@ -92,15 +100,18 @@ struct Batches {
 }
 
 impl Connection {
-    /// A shuffler at `http://…` or `https://…`. `authority` is a file of certificates in PEM that sign the
-    /// shuffler's; without it, those that browsers trust.
+    /// A shuffler at `https://…`, or at `http://…` on this machine: 127.0.0.0/8, `[::1]`, `localhost`. An
+    /// address elsewhere that is not encrypted is refused. `authority` is a file of certificates in PEM that
+    /// sign the shuffler's; without it, those that browsers trust.
+    ///
+    /// ```
+    /// use shuffledp_service::client::Connection;
+    /// assert!(Connection::new("http://127.0.0.1:8080", None).is_ok());
+    /// assert!(Connection::new("http://shuffler.example", None).is_err());
+    /// ```
     pub fn new(url: &str, authority: Option<&Path>) -> Result<Self, ServiceError> {
         let url = url.trim_end_matches('/');
-        if !(url.starts_with("http://") || url.starts_with("https://")) {
-            return Err(ServiceError::Url {
-                url: url.to_owned(),
-            });
-        }
+        check(url)?;
         let roots = match authority {
             None => RootCerts::WebPki,
             Some(path) => RootCerts::Specific(Arc::new(certificates(path)?)),
@@ -122,14 +133,13 @@ impl Connection {
         })
     }
 
-    /// What the shuffler serves of a task. Refused where it serves another file under the same id.
+    /// What the shuffler serves of a task. Refused where it says that this is another one.
     pub fn now(&self, task: &Task) -> Result<Now, ServiceError> {
         let answer: TaskAnswer = self.read(&format!("/v1/tasks/{}", task.id()), None)?;
-        let served = Task::from_json(&answer.task.to_string())?;
-        if served.id() != task.id() {
+        if answer.task.id != task.id() {
             return Err(ServiceError::OtherTask {
                 wanted: task.id(),
-                served: served.id(),
+                served: answer.task.id,
             });
         }
         Ok(Now {
@@ -276,6 +286,29 @@ impl Connection {
     }
 }
 
+/// Refuses what is no address, and one to which envelopes and tokens would go in the clear.
+fn check(url: &str) -> Result<(), ServiceError> {
+    let none = || ServiceError::Url {
+        url: url.to_owned(),
+    };
+    let address: Uri = url.parse().map_err(|_| none())?;
+    let host = address.host().filter(|host| !host.is_empty());
+    match (address.scheme_str(), host) {
+        (Some("https"), Some(_)) => Ok(()),
+        (Some("http"), Some(host)) if is_loopback(host) => Ok(()),
+        (Some("http"), Some(_)) => Err(ServiceError::NotEncrypted {
+            url: url.to_owned(),
+        }),
+        _ => Err(none()),
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let number = bare.parse().is_ok_and(|host: IpAddr| host.is_loopback());
+    number || host.eq_ignore_ascii_case("localhost")
+}
+
 /// The shuffler's own words where it refuses.
 fn expect(mut response: Response<Body>, wanted: u16) -> Result<Response<Body>, ServiceError> {
     #[derive(Deserialize)]
@@ -307,5 +340,66 @@ fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, ServiceError> 
     match certificates.is_empty() {
         true => Err(ServiceError::content(path, WHAT, "there is none in it")),
         false => Ok(certificates),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::error::ServiceError;
+
+    #[test]
+    fn what_is_not_encrypted_stays_on_this_machine() {
+        for url in [
+            "https://shuffler.example",
+            "https://shuffler.example:8443/below",
+            "https://10.0.0.1",
+            "http://127.0.0.1:8080",
+            "http://127.9.8.7",
+            "http://[::1]:8080",
+            "http://localhost:8080",
+            "http://LocalHost",
+        ] {
+            assert!(check(url).is_ok(), "{url}");
+        }
+        for url in [
+            "http://shuffler.example",
+            "http://10.0.0.1:8080",
+            "http://0.0.0.0:8080",
+            "http://[::]:8080",
+            "http://[::2]",
+            "http://localhost.example",
+            "http://127.0.0.1.example",
+            "http://127.0.0.1@shuffler.example",
+            "http://localhost:80@shuffler.example/",
+            "HTTP://shuffler.example",
+        ] {
+            let refused = check(url);
+            assert!(
+                matches!(refused, Err(ServiceError::NotEncrypted { .. })),
+                "{url}: {refused:?}"
+            );
+            let message = refused.map_err(|error| error.to_string());
+            assert!(
+                message.is_err_and(|text| text.contains(url) && text.contains("[::1]")),
+                "{url}"
+            );
+        }
+        for url in [
+            "",
+            "shuffler.example",
+            "ftp://127.0.0.1",
+            "http://",
+            "https://",
+            "http:///v1",
+            "//127.0.0.1",
+            "http://a b",
+        ] {
+            let refused = check(url);
+            assert!(
+                matches!(refused, Err(ServiceError::Url { .. })),
+                "{url}: {refused:?}"
+            );
+        }
     }
 }

@@ -112,6 +112,15 @@ pub enum ServiceError {
         /// As it was given.
         url: String,
     },
+    /// An address of a shuffler to which connections are not encrypted.
+    #[error(
+        "{url:?} is not encrypted: who sends would be open to everybody on the way, and so would tokens. \
+         Allowed are https://, and http:// on this machine (127.0.0.0/8, [::1], localhost)"
+    )]
+    NotEncrypted {
+        /// As it was given.
+        url: String,
+    },
     /// A shuffler that does not answer, or not as one does.
     #[error("{url} does not answer: {message}")]
     Unreachable {

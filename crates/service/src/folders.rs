@@ -4,12 +4,14 @@
 //! The shuffler's folder has a list of what was released (`released.jsonl`). A window that is in it is closed
 //! for good: a second batch of the same window, with one report more, would show that report. The order of
 //! writing is: the batch under a name that nobody looks for, the entry of the list, the batch's own name.
-//! After a crash the entry decides: with it the batch gets its name the next time, without it there is none.
+//! After a crash the entry decides: with it the batch gets its name the next time, without it the file is
+//! deleted before anything is released. It must not stay: whoever finds it beside the batch that the window
+//! gets later, with one report more, sees that report.
 
 use crate::error::ServiceError;
 use crate::ledger::{Decision, Ledger};
 use crate::probes::Published;
-use crate::secure_file::{create, create_with_folder, lock, replace};
+use crate::secure_file::{PART, create_public, create_with_folder, lock, remove, replace};
 use crate::suite::AwsLc;
 use crate::tokens::Wallet;
 use serde::{Deserialize, Serialize};
@@ -37,14 +39,15 @@ pub fn read_task(path: &Path) -> Result<Task, ServiceError> {
 
 /// Writes the file of a new task.
 pub fn write_task(task: &Task, path: &Path) -> Result<(), ServiceError> {
-    create(path, task.to_json().as_bytes())
+    create_public(path, task.to_json().as_bytes())
 }
 
-/// What the file of a batch is called: by its window, and by its context where there is one.
+/// What the file of a batch is called: by its window, and by its whole context where there is one. Whoever
+/// sends envelopes chooses contexts: two of them with the same beginning are two batches.
 pub fn batch_name(window: u64, context: &Bytes32) -> String {
     match context.0 == [0; 32] {
         true => format!("window-{window}.batch"),
-        false => format!("window-{window}-{}.batch", &context.to_string()[..16]),
+        false => format!("window-{window}-{context}.batch"),
     }
 }
 
@@ -284,6 +287,7 @@ impl Shuffler {
         let _one_at_a_time = lock(&list)?;
         let mut released = self.list(&list)?;
         self.finish(&released)?;
+        self.sweep()?;
         let closed: BTreeSet<(u64, Bytes32)> = released
             .iter()
             .map(|entry| (entry.window, entry.context))
@@ -356,7 +360,6 @@ impl Shuffler {
             probes,
         };
         let prepared = self.prepared(&entry);
-        // Left over from a crash before the entry: nobody has seen it.
         replace(&prepared, &bytes)?;
         released.push(entry.clone());
         let lines = released
@@ -370,7 +373,7 @@ impl Shuffler {
 
     /// Where a batch is before it has its name.
     fn prepared(&self, entry: &Released) -> PathBuf {
-        self.folder.join(format!(".{}.part", entry.digest))
+        self.folder.join(format!(".{}{PART}", entry.digest))
     }
 
     /// Gives every batch of the list its name that does not have it yet, and publishes the marks of its
@@ -395,6 +398,20 @@ impl Shuffler {
                 // Texts and numbers: nothing that JSON cannot hold.
                 let text = serde_json::to_string_pretty(&published).unwrap_or_default() + "\n";
                 replace(&path, text.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes what a crash has left of batches that are not in the list; those that are have their names.
+    /// The list's lock is held: no other shuffler is writing one.
+    fn sweep(&self) -> Result<(), ServiceError> {
+        let folder = &self.folder;
+        for entry in std::fs::read_dir(folder).map_err(ServiceError::unreadable(folder))? {
+            let path = entry.map_err(ServiceError::unreadable(folder))?.path();
+            let name = path.file_name().and_then(|name| name.to_str());
+            if name.is_some_and(|name| name.starts_with('.') && name.ends_with(PART)) {
+                remove(&path)?;
             }
         }
         Ok(())
@@ -450,6 +467,14 @@ pub struct Analyzed {
     pub unreadable: u64,
     /// The estimates from the others.
     pub findings: Findings,
+}
+
+impl Analyzed {
+    /// The reports that no device of the task has sent
+    /// ([`guarantee_of_batch`](shuffledp_protocol::task::Task::guarantee_of_batch)).
+    pub fn made_up(&self) -> u64 {
+        self.unreadable + self.findings.malformed
+    }
 }
 
 /// Reads the file of a batch with the analyzer's key.

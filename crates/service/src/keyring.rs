@@ -5,14 +5,20 @@
 //! ACTIVE ──rotation──► RETIRED ──overlap──► deleted
 //! ```
 //!
-//! A key is a file `shuffler-N.key` of the folder ([`crate::keys`]). Encryption to a public key has no
-//! forward secrecy while the key lives: who records envelopes and takes the key later opens them. So keys are
-//! replaced, and the file of an old one is removed when no open window can have envelopes for it. Several
-//! shufflers may share a folder; a lock lets one of them at a time replace keys.
+//! A key is a file `shuffler-N.key` of the folder ([`crate::keys`]), with `shuffler-N.pub` beside it.
+//! Encryption to a public key has no forward secrecy while the key lives: who records envelopes and takes the
+//! key later opens them. So keys are replaced, and both files of an old one are removed when no open window
+//! can have envelopes for it. They are removed, not erased: what a disk or a backup still holds of them is
+//! another matter. Numbers are of one byte and come round: a number is free again once its key is deleted.
+//!
+//! One key is active. Where a crash or a full disk came between a new key and the retirement of the older
+//! ones, they are retired the next time; a public file whose secret one is not there is removed then. Old
+//! keys are deleted before a new one is made, so that a failure there keeps none alive. Several shufflers may
+//! share a folder; a lock lets one of them at a time replace keys.
 
 use crate::error::ServiceError;
 use crate::keys::{KeyFile, Party, make_at};
-use crate::secure_file::{lock, replace};
+use crate::secure_file::{lock, remove, replace};
 use shuffledp_protocol::envelope::ShufflerKey;
 use shuffledp_protocol::hpke::SecretKey;
 use std::fs::File;
@@ -104,33 +110,79 @@ impl Keyring {
 
     /// Replaces the active key when it is older than `rotate` seconds, and deletes those that are retired for
     /// more than `overlap` seconds. Reads the folder anew: another shuffler may have changed it.
+    ///
+    /// What was done is told even where a part of it failed: the error is logged then, and comes again.
     pub fn tick(
         &mut self,
         now: u64,
         rotate: Option<u64>,
         overlap: u64,
     ) -> Result<Vec<Change>, ServiceError> {
-        let Ok(_one_at_a_time) = self.guard() else {
+        let _one_at_a_time = match self.guard() {
+            Ok(guard) => guard,
             // Another shuffler is at it; its changes are read the next time.
-            return Ok(Vec::new());
+            Err(ServiceError::InUse { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
         };
         self.read()?;
         let mut changes = Vec::new();
+        let mut failed = self.tidy(now).err();
+        self.keys.retain(|key| {
+            let retired = key.file.retired.map(|time| time.saturating_add(overlap));
+            if retired.is_none_or(|deadline| deadline > now) {
+                return true;
+            }
+            match key.delete() {
+                Ok(()) => changes.push(Change::Deleted(key.file.number)),
+                Err(error) => failed = failed.take().or(Some(error)),
+            }
+            // One that cannot be deleted opens nothing here any more.
+            false
+        });
         let made = self.newest().and_then(|key| key.file.made);
         if rotate.is_some_and(|rotate| made.unwrap_or(0).saturating_add(rotate) <= now) {
-            changes.push(self.make(now)?);
-        }
-        for key in &self.keys {
-            let retired = key.file.retired.map(|time| time.saturating_add(overlap));
-            if retired.is_some_and(|deadline| deadline <= now) {
-                std::fs::remove_file(&key.path).map_err(ServiceError::unwritable(&key.path))?;
-                changes.push(Change::Deleted(key.file.number));
+            match self.make(now) {
+                Ok(change) => changes.push(change),
+                Err(error) => failed = failed.or(Some(error)),
             }
         }
-        if !changes.is_empty() {
-            self.read()?;
+        match failed {
+            Some(error) if changes.is_empty() => Err(error),
+            Some(error) => {
+                tracing::error!(%error, "a part of the keys is not looked after");
+                Ok(changes)
+            }
+            None => Ok(changes),
         }
-        Ok(changes)
+    }
+
+    /// What a crash has left: keys that should be retired, and public files without their secret ones.
+    fn tidy(&mut self, now: u64) -> Result<(), ServiceError> {
+        if let Some(newest) = self.newest().map(|key| key.file.number) {
+            self.retire_all_but(newest, now)?;
+        }
+        let folder = &self.folder;
+        for entry in std::fs::read_dir(folder).map_err(ServiceError::unreadable(folder))? {
+            let path = entry.map_err(ServiceError::unreadable(folder))?.path();
+            if is_named(&path, ".pub") && !path.with_extension("key").exists() {
+                remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn retire_all_but(&mut self, active: u8, now: u64) -> Result<(), ServiceError> {
+        for key in &mut self.keys {
+            if key.file.number != active && key.file.retired.is_none() {
+                key.file.retired = Some(now);
+                let retired = replace(&key.path, key.file.text().as_bytes());
+                if retired.is_err() {
+                    key.file.retired = None;
+                }
+                retired?;
+            }
+        }
+        Ok(())
     }
 
     /// The newest key that is not retired.
@@ -148,11 +200,7 @@ impl Keyring {
         let folder = &self.folder;
         for entry in std::fs::read_dir(folder).map_err(ServiceError::unreadable(folder))? {
             let path = entry.map_err(ServiceError::unreadable(folder))?.path();
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or_default();
-            if !(name.starts_with("shuffler-") && name.ends_with(".key")) {
+            if !is_named(&path, ".key") {
                 continue;
             }
             let file = KeyFile::read(&path, Party::Shuffler)?;
@@ -185,14 +233,32 @@ impl Keyring {
             let message = "there are 256 keys: delete old ones, or wait until they are deleted";
             ServiceError::content(&self.folder, "a folder for another key", message)
         })?;
+        // Left over from a crash, or from a key that was deleted by hand: no secret key of this number is
+        // there.
+        remove(&self.folder.join(format!("shuffler-{number}.pub")))?;
         make_at(Party::Shuffler, number, &self.folder, Some(now))?;
-        for key in &mut self.keys {
-            if key.file.retired.is_none() {
-                key.file.retired = Some(now);
-                replace(&key.path, key.file.text().as_bytes())?;
-            }
-        }
+        // The new key is there, whatever comes now: older ones that stay active are retired the next time.
+        let retired = self.retire_all_but(number, now);
         self.read()?;
+        if let Err(error) = retired {
+            tracing::error!(%error, "an older key is not retired yet");
+        }
         Ok(Change::Made(number))
     }
+}
+
+impl Key {
+    /// Removes its files, the secret one first.
+    fn delete(&self) -> Result<(), ServiceError> {
+        remove(&self.path)?;
+        // Where that fails, it is a public file without its secret one: removed the next time.
+        let _ = remove(&self.path.with_extension("pub"));
+        Ok(())
+    }
+}
+
+/// Whether it is the file of a key of the shuffler's with this ending.
+fn is_named(path: &Path, ending: &str) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with("shuffler-") && name.ends_with(ending))
 }

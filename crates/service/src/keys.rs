@@ -6,7 +6,7 @@
 //! ```
 
 use crate::error::ServiceError;
-use crate::secure_file::create;
+use crate::secure_file::{create, create_public, remove};
 use crate::suite::AwsLc;
 use serde::{Deserialize, Serialize};
 use shuffledp_protocol::envelope::ShufflerKey;
@@ -125,9 +125,15 @@ pub(crate) fn make_at(
         made,
         retired: None,
     };
-    create(&secret_path, file.text().as_bytes())?;
+    let secret_text = file.text();
     file.secret = None;
-    create(&public_path, file.text().as_bytes())?;
+    // The public file first: where the secret one is there, both are.
+    create_public(&public_path, file.text().as_bytes())?;
+    if let Err(error) = create(&secret_path, secret_text.as_bytes()) {
+        // Where that fails too, the public file is left over: it opens nothing.
+        let _ = remove(&public_path);
+        return Err(error);
+    }
     Ok((secret_path, public_path, public, secret))
 }
 

@@ -1,10 +1,20 @@
-//! Files that are there whole or not at all, also after a power cut; and a lock beside a file.
+//! Files that are there whole or not at all, also after a power cut; and a lock beside a file. Nobody but
+//! their owner reads them, unless they are public.
 
 use crate::error::ServiceError;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+
+/// What the name of a file ends with that is not whole yet. One that is left over after a crash holds what
+/// nobody has seen.
+pub(crate) const PART: &str = ".part";
+/// Who may do what: its owner alone.
+const PRIVATE: u32 = 0o600;
+/// Everybody reads it, as far as the process allows that at all (umask).
+const PUBLIC: u32 = 0o644;
 
 /// The folder of a file.
 fn folder(path: &Path) -> PathBuf {
@@ -14,9 +24,13 @@ fn folder(path: &Path) -> PathBuf {
     }
 }
 
-/// A temporary file beside `path`, readable by its owner alone, with these bytes on disk.
-fn beside(path: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
-    let mut file = NamedTempFile::new_in(folder(path))?;
+/// A temporary file beside `path` with these bytes on disk.
+fn beside(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new()
+        .prefix(".")
+        .suffix(PART)
+        .permissions(std::fs::Permissions::from_mode(mode))
+        .tempfile_in(folder(path))?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     Ok(file)
@@ -27,9 +41,18 @@ fn settle(path: &Path) -> std::io::Result<()> {
     File::open(folder(path))?.sync_all()
 }
 
-/// A new file; one that is there already is an error.
+/// A new file that only its owner reads; one that is there already is an error.
 pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<(), ServiceError> {
-    let written = beside(path, bytes).and_then(|file| {
+    create_as(path, bytes, PRIVATE)
+}
+
+/// A new file for everybody; one that is there already is an error.
+pub(crate) fn create_public(path: &Path, bytes: &[u8]) -> Result<(), ServiceError> {
+    create_as(path, bytes, PUBLIC)
+}
+
+fn create_as(path: &Path, bytes: &[u8], mode: u32) -> Result<(), ServiceError> {
+    let written = beside(path, bytes, mode).and_then(|file| {
         file.persist_noclobber(path).map_err(|error| error.error)?;
         settle(path)
     });
@@ -43,13 +66,23 @@ pub(crate) fn create_with_folder(path: &Path, bytes: &[u8]) -> Result<(), Servic
     create(path, bytes)
 }
 
-/// A file in place of the one that is there.
+/// A file in place of the one that is there, readable by its owner alone.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ServiceError> {
-    let written = beside(path, bytes).and_then(|file| {
+    let written = beside(path, bytes, PRIVATE).and_then(|file| {
         file.persist(path).map_err(|error| error.error)?;
         settle(path)
     });
     written.map_err(ServiceError::unwritable(path))
+}
+
+/// Removes a file, which need not be there.
+pub(crate) fn remove(path: &Path) -> Result<(), ServiceError> {
+    let removed = match std::fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => settle(path),
+    };
+    removed.map_err(ServiceError::unwritable(path))
 }
 
 /// Holds a file named `path` with `.lock` added until it is dropped: one program at a time.

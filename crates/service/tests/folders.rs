@@ -4,7 +4,11 @@
 
 use shuffledp_accounting::{RandomizerSpec, RoundSpec};
 use shuffledp_protocol::Confidence;
-use shuffledp_protocol::task::{Task, TaskSpec, Value, Values};
+use shuffledp_protocol::batch::Batch;
+use shuffledp_protocol::envelope::seal;
+use shuffledp_protocol::task::{Bytes32, Task, TaskSpec, Value, Values};
+use shuffledp_randomizers::Secure;
+use shuffledp_service::AwsLc;
 use shuffledp_service::folders::{Device, Shuffler, analyze, read_task, write_task};
 use shuffledp_service::keys::{self, Party};
 use shuffledp_service::ledger::{Decision, Ledger};
@@ -320,4 +324,110 @@ fn keys_are_for_their_party_and_their_task() {
         );
     }
     assert!(!std::fs::read_to_string(public).unwrap().contains("secret"));
+}
+
+/// Whoever sends envelopes chooses contexts: two with the same beginning are two batches in two files.
+#[test]
+fn contexts_with_one_beginning_are_two_batches() {
+    let place = Place::new(|_| ());
+    let [mut one, mut other] = [[0xab; 32]; 2];
+    (one[31], other[31]) = (1, 2);
+    for context in [one, other].map(Bytes32) {
+        let mut device = place.device().with_context(context);
+        let values = [0, 1, 0, 1].map(Value::Category);
+        let path = place.at("inbox").join(context.to_string());
+        device.simulate(0, &values, &path).unwrap();
+    }
+    let released = place.shuffler().shuffle(&[place.at("inbox")]).unwrap();
+    assert_eq!((released.released.len(), place.batches().len()), (2, 2));
+    for entry in released.released {
+        let bytes = std::fs::read(place.at("batches").join(&entry.file)).unwrap();
+        assert_eq!(Batch::digest(&bytes), entry.digest);
+    }
+}
+
+/// A batch that a crash left without its entry, beside the batch that its window got later, would show the
+/// report that came in between.
+#[test]
+fn what_was_prepared_and_not_listed_is_deleted() {
+    let place = Place::new(|_| ());
+    place.send(4, 0, "first");
+    let inbox = [place.at("inbox")];
+    let entry = place.shuffler().shuffle(&inbox).unwrap().released.remove(0);
+    let folder = place.at("batches");
+    // As if it had been killed between the file and the list, and once more while it wrote the file.
+    let left = [format!(".{}.part", entry.digest), ".abc.part".to_owned()];
+    std::fs::copy(folder.join(&entry.file), folder.join(&left[1])).unwrap();
+    std::fs::rename(folder.join(&entry.file), folder.join(&left[0])).unwrap();
+    std::fs::remove_file(folder.join("released.jsonl")).unwrap();
+    place.send(1, 0, "late");
+    // Also where nothing can be released.
+    let nothing = place.shuffler().shuffle(&[]).unwrap();
+    assert!(nothing.released.is_empty());
+    assert!(left.iter().all(|name| !folder.join(name).exists()));
+    let entry = place.shuffler().shuffle(&inbox).unwrap().released.remove(0);
+    assert_eq!((entry.reports, place.batches().len()), (5, 1));
+    let names = std::fs::read_dir(folder).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let parts: Vec<String> = names.filter(|name| name.contains("part")).collect();
+    assert_eq!(parts, Vec::<String>::new());
+}
+
+/// One person among three reports that no device sends: there is nobody to hide among.
+#[test]
+fn a_batch_that_is_made_up_does_not_keep_the_promise() {
+    let place = Place::new(|_| ());
+    place.send(1, 0, "a person");
+    let shuffler = keys::shuffler_public(&place.at("shuffler/shuffler-1.pub")).unwrap();
+    let mut random = Secure::new().unwrap();
+    let mut made_up = Vec::new();
+    for _ in 0..3 {
+        // A report of two values is 0 or 1.
+        let nothing = Bytes32([0; 32]);
+        let envelope = seal(
+            &AwsLc,
+            &place.task,
+            &shuffler,
+            0,
+            nothing,
+            &[255],
+            &mut random,
+        );
+        made_up.extend(envelope.unwrap());
+    }
+    std::fs::write(place.at("inbox/made up"), made_up).unwrap();
+    place.shuffler().shuffle(&[place.at("inbox")]).unwrap();
+    let key = keys::analyzer_secret(&place.at("analyzer/analyzer.key"), &place.task).unwrap();
+    let confidence = Confidence::new(0.95).unwrap();
+    let analyzed = analyze(&place.task, &key, &place.batches()[0], confidence).unwrap();
+    assert_eq!((analyzed.reports, analyzed.made_up()), (4, 3));
+    let held = place
+        .task
+        .guarantee_of_batch(4, analyzed.made_up())
+        .unwrap();
+    assert!(held.local && held.certified.upper().value() >= 1.0 - 1e-6);
+}
+
+/// What is for everybody can be read by everybody, as far as the process allows that for any file; what is
+/// secret can be read by its owner alone.
+#[test]
+fn public_files_are_readable_and_secret_ones_are_not() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new(|_| ());
+    let mode = |path: &str| {
+        let metadata = std::fs::metadata(place.at(path)).unwrap();
+        metadata.permissions().mode() & 0o777
+    };
+    std::fs::write(place.at("any"), "").unwrap();
+    let public = mode("any") & 0o644;
+    for path in [
+        "task.json",
+        "shuffler/shuffler-1.pub",
+        "analyzer/analyzer.pub",
+    ] {
+        assert_eq!(mode(path), public, "{path}");
+    }
+    for path in ["shuffler/shuffler-1.key", "analyzer/analyzer.key"] {
+        assert_eq!(mode(path), 0o600, "{path}");
+    }
 }

@@ -11,9 +11,9 @@ use shuffledp_protocol::task::{Bytes32, Task, TaskSpec, Values};
 use shuffledp_randomizers::{Random, Secure};
 use shuffledp_service::answer::{Habits, answer};
 use shuffledp_service::client::{Connection, Listed};
-use shuffledp_service::folders::{analyze_bytes, write_task};
+use shuffledp_service::folders::{Device, analyze_bytes, write_task};
 use shuffledp_service::keys::{Party, analyzer_secret, make};
-use shuffledp_service::ledger::Decision;
+use shuffledp_service::ledger::{Decision, Ledger};
 use shuffledp_service::schedule::Clock;
 use shuffledp_service::server::access::new_token;
 use shuffledp_service::server::config::{Config, TaskConfig};
@@ -21,8 +21,8 @@ use shuffledp_service::server::{Listening, ROUTES, Service, open_store};
 use shuffledp_service::{AwsLc, ServiceError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::path::Path;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -182,6 +182,19 @@ impl Running {
             &mut Secure::new().unwrap(),
         )
         .unwrap()
+    }
+
+    /// What a call leaves that broke off between the envelope's file and its removal.
+    fn left_over(&self, ledger: &Path, window: u64) -> PathBuf {
+        let mut outbox = ledger.as_os_str().to_owned();
+        outbox.push(".outbox");
+        let left = PathBuf::from(outbox).join(format!("{}-{window}", self.task.id()));
+        let mut held = Ledger::open(ledger).unwrap();
+        let key = self.service.active_key().unwrap();
+        let mut device = Device::new(self.task.clone(), key).unwrap();
+        let value = self.task.value("car").unwrap();
+        device.report(&mut held, window, &value, &left).unwrap();
+        left
     }
 
     fn send_crowd(&self, window: u64, devices: u64) {
@@ -858,13 +871,7 @@ fn a_device_answers_once_whatever_breaks_in_between() {
     );
     // The network broke after the ledger: the envelope is still there, and goes out the next time.
     let other = running.folder.path().join("other.json");
-    let outbox = running.folder.path().join("other.json.outbox");
-    let mut held = shuffledp_service::ledger::Ledger::open(&other).unwrap();
-    let key = running.service.active_key().unwrap();
-    let mut device = shuffledp_service::folders::Device::new(running.task.clone(), key).unwrap();
-    let left = outbox.join(format!("{}-0", running.task.id()));
-    device.report(&mut held, 0, &value, &left).unwrap();
-    drop(held);
+    let left = running.left_over(&other, 0);
     let done = answer(
         &connection,
         &running.task,
@@ -920,36 +927,162 @@ fn the_description_has_every_address() {
     assert_eq!(found, routes.collect());
 }
 
+/// Envelopes of earlier calls do not keep a device from answering, whatever became of their windows and keys.
+#[test]
+fn an_envelope_that_nobody_takes_any_more_is_dropped() {
+    let running = Running::start(Some(100), |config| {
+        (config.keys.rotate_seconds, config.keys.overlap_seconds) = (200, 200);
+        config.windows.grace_seconds = 10;
+    });
+    running.at(1_000_050);
+    let ledger = running.folder.path().join("ledger.json");
+    let ask = |window| {
+        let value = running.task.value("car").unwrap();
+        let habits = Habits {
+            window,
+            ..Habits::default()
+        };
+        answer(
+            &running.connection(),
+            &running.task,
+            &ledger,
+            &value,
+            &habits,
+        )
+    };
+    let left = running.left_over(&ledger, 10_000);
+    // Its window is closed, and its key deleted.
+    for now in [1_000_250, 1_000_460, 1_000_700, 1_000_850] {
+        running.at(now);
+    }
+    let done = ask(None).unwrap();
+    assert_eq!((done.too_late, done.refused, done.sent_again), (1, 0, 0));
+    assert_eq!(done.decided, Some((10_008, Decision::Answered)));
+    assert!(!left.exists());
+    // Its window is open, and the shuffler does not open it: it will never be accepted.
+    let damaged = running.left_over(&ledger, 10_009);
+    let mut bytes = std::fs::read(&damaged).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&damaged, bytes).unwrap();
+    running.at(1_000_920);
+    let done = ask(None).unwrap();
+    assert_eq!((done.too_late, done.refused, done.sent_again), (0, 1, 0));
+    // The ledger counts its window all the same.
+    assert_eq!(done.decided, None);
+    assert!(!damaged.exists());
+    // Its window is not open yet: it is kept, and goes out when it is.
+    let early = running.left_over(&ledger, 10_010);
+    running.at(1_000_950);
+    assert!(matches!(ask(None), Err(ServiceError::Decided { .. })));
+    assert!(early.exists());
+    running.at(1_001_050);
+    let done = ask(None).unwrap();
+    assert_eq!((done.sent_again, done.kept, done.decided), (1, 0, None));
+    // Where the shuffler says that no window is open, nothing is sent and nothing is lost.
+    let kept = running.left_over(&ledger, 10_012);
+    running.at(1_001_350);
+    running.at(1_000_000);
+    assert!(ask(None).is_err());
+    assert!(kept.exists());
+}
+
+/// A device computes with its own file of the task alone, whatever a server sends beside the id.
+#[test]
+fn what_a_server_sends_is_not_priced() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, _, key) = make(Party::Analyzer, 0, folder.path()).unwrap();
+    let task = Task::new(spec(key, None)).unwrap();
+    let ask = |served: Value| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request).unwrap();
+            let body = serde_json::json!({
+                "task": served,
+                "shuffler_key": { "number": 1, "key": NOTHING },
+                "windows": { "first": 3, "last": 4 },
+            });
+            let (body, close) = (body.to_string(), "Connection: close\r\nContent-Length");
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\n{close}: {}\r\n\r\n{body}",
+                body.len()
+            )
+            .unwrap();
+        });
+        let now = Connection::new(&url, None).unwrap().now(&task);
+        server.join().unwrap();
+        now
+    };
+    let now = ask(serde_json::json!({ "id": task.id(), "task": "expensive" })).unwrap();
+    assert_eq!(now.windows, 3..=4);
+    let other = ask(serde_json::json!({ "id": NOTHING, "task": task.spec() }));
+    assert!(
+        matches!(other, Err(ServiceError::OtherTask { .. })),
+        "{other:?}"
+    );
+    assert!(ask(serde_json::json!({ "task": task.spec() })).is_err());
+}
+
+/// Shufflers of one database have one master key: none of them makes its own.
+#[test]
+fn a_shared_store_gets_no_master_key_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = Config::new(TaskConfig {
+        file: "task.json".into(),
+        analyzer_token_sha256: None,
+        contexts: Vec::new(),
+    });
+    config.store.master_key = folder.path().join("master.key");
+    // The error comes before anybody connects.
+    config.store.postgres = Some("host=/nowhere".to_owned());
+    let refused = open_store(&config.store).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("shuffledp keys master --out"), "{refused}");
+    assert!(!config.store.master_key.exists());
+}
+
 #[test]
 fn reports_under_way_are_taken_when_it_stops() {
     let mut running = Running::start(None, |_| {});
-    let senders: Vec<_> = (0..8)
+    // A crowd, so that a batch is sealed whatever arrives besides, and says how many did.
+    running.send_crowd(0, SMALLEST);
+    const SENDERS: u64 = 8;
+    let accepted = Arc::new(AtomicU64::new(0));
+    let senders: Vec<_> = (0..SENDERS)
         .map(|_| {
             let (connection, task) = (running.connection(), running.task.clone());
             let envelopes: Vec<Vec<u8>> = (0..200).map(|_| running.envelope(0, "bus")).collect();
+            let accepted = Arc::clone(&accepted);
             std::thread::spawn(move || {
-                let sent = envelopes
-                    .iter()
-                    .map(|envelope| connection.send(&task, envelope));
-                sent.take_while(Result::is_ok).count() as u64
+                for envelope in &envelopes {
+                    if connection.send(&task, envelope).is_err() {
+                        return;
+                    }
+                    accepted.fetch_add(1, Ordering::SeqCst);
+                }
             })
         })
         .collect();
-    std::thread::sleep(std::time::Duration::from_millis(150));
+    while accepted.load(Ordering::SeqCst) < 20 && !senders.iter().all(JoinHandle::is_finished) {
+        std::thread::yield_now();
+    }
     running.stop.take();
     running.server.take().unwrap().join().unwrap().unwrap();
-    let accepted: u64 = senders
-        .into_iter()
-        .map(|sender| sender.join().unwrap())
-        .sum();
-    assert!(accepted > 0);
+    for sender in senders {
+        sender.join().unwrap();
+    }
+    let accepted = accepted.load(Ordering::SeqCst);
+    assert!(accepted >= 20, "{accepted}");
     let running = running_again(running);
     running.close(0);
-    let reports = running.batches().first().map_or(0, |batch| batch.reports);
-    // What was accepted is there. A report whose answer was lost may be there too.
+    let besides = running.batches()[0].reports - SMALLEST;
+    // What was accepted is there. Each sender has stopped at the first report whose answer it did not get,
+    // which may be there too.
     assert!(
-        accepted <= reports || accepted < SMALLEST,
-        "{accepted} {reports}"
+        (accepted..=accepted + SENDERS).contains(&besides),
+        "{accepted} {besides}"
     );
 }
 

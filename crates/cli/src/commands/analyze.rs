@@ -48,8 +48,10 @@ pub(crate) fn shown(
     confidence: Confidence,
     query: Value,
 ) -> Result<Report, Failure> {
-    let guarantee = task.guarantee()?;
     let findings = &analyzed.findings;
+    let malformed = analyzed.made_up();
+    let guarantee = task.guarantee()?;
+    let of_batch = task.guarantee_of_batch(analyzed.reports, malformed)?;
     let mut table = Grid::new([
         "value".to_owned(),
         "estimate".into(),
@@ -73,7 +75,6 @@ pub(crate) fn shown(
         };
         csv.row([name, finding.value.to_string(), low, high]);
     }
-    let malformed = findings.malformed + analyzed.unreadable;
     let count = match malformed {
         0 => format!("{} reports, none malformed.", grouped(analyzed.reports)),
         some => format!(
@@ -92,7 +93,8 @@ pub(crate) fn shown(
         Block::Table(table),
         Block::Line(count),
     ];
-    blocks.extend(guarantee.sentences().into_iter().map(Block::Line));
+    blocks.extend(of_batch.sentences().into_iter().map(Block::Line));
+    blocks.extend(trusted(&of_batch.trusted));
     let estimates = findings.findings.iter().map(|finding| {
         let [low, high] = finding
             .interval
@@ -107,6 +109,7 @@ pub(crate) fn shown(
         "malformed": malformed,
         "estimates": estimates,
         "guarantee": guarantee,
+        "guarantee_of_batch": of_batch,
     });
     let relation = Some(guarantee.relation);
     Ok(Report {
@@ -116,6 +119,14 @@ pub(crate) fn shown(
         relation,
         after: None,
     })
+}
+
+/// What has to be trusted, as lines under a heading.
+pub(crate) fn trusted(sentences: &[String]) -> impl Iterator<Item = Block> {
+    let lines = sentences.iter().map(|sentence| format!("  {sentence}"));
+    std::iter::once("Trusted:".to_owned())
+        .chain(lines)
+        .map(Block::Line)
 }
 
 /// The flag `--confidence`.

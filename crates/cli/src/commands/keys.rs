@@ -1,5 +1,5 @@
-//! `shuffledp keys`: the keys of the shuffler, of the analyzer and of an issuer, and tokens by which a
-//! running shuffler knows people.
+//! `shuffledp keys`: the keys of the shuffler, of the analyzer and of an issuer; tokens and master keys of a
+//! running shuffler.
 
 use crate::failure::Failure;
 use crate::number::Count;
@@ -8,8 +8,9 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use shuffledp_service::keys::{Party, make};
 use shuffledp_service::server::access::make_token;
+use shuffledp_service::store::vault;
 use shuffledp_service::tokens::make_issuer;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum PartyName {
@@ -23,6 +24,8 @@ enum PartyName {
     Issuer,
     /// A token by which a running shuffler knows its analyzer or its operator
     Token,
+    /// The key with which a running shuffler encrypts what it stores
+    Master,
 }
 
 #[derive(Args)]
@@ -30,18 +33,19 @@ pub(crate) struct KeysArguments {
     /// Whose keys
     #[arg(value_enum)]
     party: PartyName,
-    /// The number of a key of the shuffler, which envelopes name: a new key has a new number
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    number: u8,
+    /// The number of a key of the shuffler, which envelopes name, or of a master key: a new key has a new
+    /// number, and of master keys the largest one encrypts [default: 1]
+    #[arg(long, value_name = "N")]
+    number: Option<u32>,
     /// The windows that an issuer has keys for [default: 1]
     #[arg(long, value_name = "N")]
     windows: Option<Count>,
     /// The first of these windows [default: 0]
     #[arg(long, value_name = "W")]
     first_window: Option<Count>,
-    /// The folder for the two files
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    out: PathBuf,
+    /// The folder for the files [default: .]; the file of a master key, which must not be there yet
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
@@ -60,28 +64,31 @@ impl KeysArguments {
                 }
             }
         }
-        let (party, number) = match self.party {
-            PartyName::Shuffler => (Party::Shuffler, self.number),
-            PartyName::Analyzer
-            | PartyName::SecondShuffler
-            | PartyName::Issuer
-            | PartyName::Token
-                if self.number != 1 =>
-            {
-                let message = format!("--number {} is for the shuffler's keys", self.number);
+        let out = self.out.as_deref().unwrap_or(Path::new("."));
+        let number = self.number.unwrap_or(1);
+        let (party, number) = match (self.party, self.number) {
+            (PartyName::Shuffler, _) => {
+                let small = u8::try_from(number);
+                let allowed = |_| Failure::value("--number", number, "in [0, 255]");
+                (Party::Shuffler, small.map_err(allowed)?)
+            }
+            (PartyName::Master, _) => return self.master(number),
+            (_, Some(number)) => {
+                let message =
+                    format!("--number {number} is for the shuffler's keys and for master keys");
                 return Err(Failure::flag("--number", message));
             }
-            PartyName::Analyzer => (Party::Analyzer, 0),
-            PartyName::SecondShuffler => (Party::Second, 0),
-            PartyName::Issuer => return self.issuer(),
-            PartyName::Token => return self.token(),
+            (PartyName::Analyzer, None) => (Party::Analyzer, 0),
+            (PartyName::SecondShuffler, None) => (Party::Second, 0),
+            (PartyName::Issuer, None) => return self.issuer(out),
+            (PartyName::Token, None) => return token(out),
         };
-        let (secret, public, key) = make(party, number, &self.out)?;
+        let (secret, public, key) = make(party, number, out)?;
         let mut csv = Grid::new(["party", "secret", "public", "key"]);
         let (secret_name, public_name) =
             (secret.display().to_string(), public.display().to_string());
         csv.row([party.name(), &secret_name, &public_name, &key.to_string()]);
-        let query = json!({ "party": party, "out": self.out });
+        let query = json!({ "party": party, "out": out });
         let json = json!({ "query": query, "secret": secret, "public": public, "key": key });
         Ok(Report {
             blocks: vec![
@@ -98,13 +105,13 @@ impl KeysArguments {
         })
     }
 
-    fn issuer(&self) -> Result<Report, Failure> {
+    fn issuer(&self, out: &Path) -> Result<Report, Failure> {
         let first = self.first_window.map_or(0, |window| window.0);
         let windows = self.windows.map_or(1, |windows| windows.0);
-        let (secret, public) = make_issuer(first, windows, &self.out)?;
+        let (secret, public) = make_issuer(first, windows, out)?;
         let names = [&secret, &public].map(|path| path.display().to_string());
         let query = json!({
-            "party": "issuer", "out": self.out, "first_window": first, "windows": windows
+            "party": "issuer", "out": out, "first_window": first, "windows": windows
         });
         let mut csv = Grid::new(["party", "secret", "public"]);
         csv.row(["issuer", &names[0], &names[1]]);
@@ -123,23 +130,50 @@ impl KeysArguments {
         })
     }
 
-    fn token(&self) -> Result<Report, Failure> {
-        let (path, hash) = make_token(&self.out)?;
+    fn master(&self, number: u32) -> Result<Report, Failure> {
+        let message = "--out, the file of the master key, is needed";
+        let out = self.out.as_deref();
+        let path = out.ok_or_else(|| Failure::flag("--out", message))?;
+        vault::make(path, number)?;
         let name = path.display().to_string();
-        let mut csv = Grid::new(["token", "sha256"]);
-        csv.row([name.clone(), hash.to_string()]);
-        let query = json!({ "party": "token", "out": self.out });
+        let mut csv = Grid::new(["master", "number"]);
+        csv.row([name.clone(), number.to_string()]);
+        let query = json!({ "party": "master", "number": number, "out": path });
         Ok(Report {
             blocks: vec![
-                Block::Line(format!("{name}: the token. It stays with whom it is for.")),
                 Block::Line(format!(
-                    "{hash}: its SHA-256, for the configuration of the shuffler."
+                    "{name}: master key {number}, for store.master_key of the configuration."
                 )),
+                Block::Line(
+                    "Whoever has it and a copy of the store reads what the store holds: keep backups of the \
+                     two apart."
+                        .to_owned(),
+                ),
             ],
-            json: fields(json!({ "query": query, "token": path, "sha256": hash })),
+            json: fields(json!({ "query": query, "master": path })),
             csv,
             relation: None,
             after: None,
         })
     }
+}
+
+fn token(out: &Path) -> Result<Report, Failure> {
+    let (path, hash) = make_token(out)?;
+    let name = path.display().to_string();
+    let mut csv = Grid::new(["token", "sha256"]);
+    csv.row([name.clone(), hash.to_string()]);
+    let query = json!({ "party": "token", "out": out });
+    Ok(Report {
+        blocks: vec![
+            Block::Line(format!("{name}: the token. It stays with whom it is for.")),
+            Block::Line(format!(
+                "{hash}: its SHA-256, for the configuration of the shuffler."
+            )),
+        ],
+        json: fields(json!({ "query": query, "token": path, "sha256": hash })),
+        csv,
+        relation: None,
+        after: None,
+    })
 }

@@ -175,6 +175,15 @@ impl ReportArguments {
                 answered.too_late,
                 "of an earlier call, too late: the window is closed",
             ),
+            (
+                answered.refused,
+                "of an earlier call, refused: the shuffler has no key for it any more, and can never accept \
+                 it. It is dropped; the ledger counts its window as answered",
+            ),
+            (
+                answered.kept,
+                "of an earlier call, kept: the window is not open yet",
+            ),
         ] {
             if count > 0 {
                 blocks.push(Block::Line(format!("{} {words}.", grouped(count))));
@@ -211,6 +220,7 @@ impl ReportArguments {
             "query": { "window": window, "to": url },
             "decision": decision, "answered": status.answered, "most": status.most,
             "sent_again": answered.sent_again, "too_late": answered.too_late,
+            "refused": answered.refused, "kept": answered.kept,
         });
         Ok(Report {
             blocks,

@@ -1,10 +1,12 @@
-//! `shuffledp shuffler`: a shuffler on the network, until it is asked to stop.
+//! `shuffledp shuffler`: a shuffler on the network, until it is asked to stop; or the check of its journal.
 
 use crate::failure::Failure;
 use clap::Args;
+use shuffledp::grouped;
 use shuffledp_service::schedule::SystemClock;
 use shuffledp_service::server::config::{Config, TaskConfig};
 use shuffledp_service::server::{Listening, Service, asked_to_stop, open_store};
+use shuffledp_service::store::journal::verify;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,6 +18,10 @@ pub(crate) struct ShufflerArguments {
     /// Print a configuration with every default and leave
     #[arg(long)]
     defaults: bool,
+    /// Check the journal of the store and leave: how many entries it has, and the hash of the last. Exit code
+    /// 1 if its chain is broken. A shuffler whose store is a folder must not be running
+    #[arg(long, conflicts_with = "defaults")]
+    check_journal: bool,
 }
 
 impl ShufflerArguments {
@@ -28,6 +34,9 @@ impl ShufflerArguments {
             };
             return Ok(Config::new(task).to_toml());
         };
+        if self.check_journal {
+            return checked(&Config::read(path)?);
+        }
         tracing_subscriber::fmt()
             .json()
             .with_writer(std::io::stderr)
@@ -44,4 +53,26 @@ impl ShufflerArguments {
         listening.run(asked_to_stop())?;
         Ok(String::new())
     }
+}
+
+/// Follows the chain of the journal.
+fn checked(config: &Config) -> Result<String, Failure> {
+    let store = &config.store;
+    // A check makes neither a key nor a store.
+    let folder = store.postgres.is_none().then_some(&store.folder);
+    for path in folder.into_iter().chain([&store.master_key]) {
+        if !path.exists() {
+            let message = format!("{} is not there: there is no journal", path.display());
+            return Err(Failure::incomplete(message));
+        }
+    }
+    let store = open_store(store)?;
+    let entries = store
+        .journal()
+        .map_err(|error| Failure::incomplete(error.to_string()))?;
+    let last = verify(&entries).map_err(|error| Failure::incomplete(error.to_string()))?;
+    Ok(format!(
+        "{} entries, and the chain holds. Hash of the last one: {last}\n",
+        grouped(entries.len() as u64)
+    ))
 }

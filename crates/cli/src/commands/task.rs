@@ -1,5 +1,6 @@
 //! `shuffledp task`: the file that devices, shuffler and analyzer of a collection agree on.
 
+use super::analyze::trusted;
 use crate::failure::Failure;
 use crate::number::{Count, Range, Real};
 use crate::output::{Block, Format, Grid, Report, fields};
@@ -164,9 +165,7 @@ fn described(task: &Task, path: &Path, written: bool) -> Result<Report, Failure>
     let (spec, id) = (task.spec(), task.id());
     let mut blocks = vec![Block::Paragraph(format!("Task {}, id {id}.", spec.name))];
     blocks.extend(guarantee.sentences().into_iter().map(Block::Line));
-    blocks.push(Block::Line("Trusted:".to_owned()));
-    let trusted = guarantee.trusted.iter();
-    blocks.extend(trusted.map(|sentence| Block::Line(format!("  {sentence}"))));
+    blocks.extend(trusted(&guarantee.trusted));
     if written {
         blocks.push(Block::Line(format!("Written to {}.", path.display())));
     }

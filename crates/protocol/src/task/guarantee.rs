@@ -1,8 +1,26 @@
-//! What a task promises its users, and what has to be trusted for it: in words, and as data.
+//! What a task promises its users, what a batch shows of it, and what has to be trusted: in words, and as
+//! data.
+//!
+//! ```text
+//! n   the smallest batch,  c   the share of a batch that may collude
+//! N   a batch,             m   its reports that no device of the task has sent
+//!
+//! promised    for n reports, ⌈c n⌉ of which hide nobody
+//! m ≤ ⌊c N⌋   the batch may be as it was promised to be
+//! m > ⌊c N⌋   it is not: the price is that of N − m reports, of which the share c may collude
+//! N − m < 2   nobody is left to hide among: the local guarantee of a report is all there is
+//! ```
+//!
+//! A report that the analyzer's key does not open, or that is malformed, is made up: devices of the task send
+//! none. It hides nobody, since everybody sees which one it is.
+//!
+//! Standing: that of the round ([`of_batch`]).
 
-use super::{Task, TaskError};
+use super::{Task, TaskError, rate, smallest};
 use serde::Serialize;
-use shuffledp_accounting::{Answer, Epsilon, Relation, grouped, plain};
+use shuffledp_accounting::{
+    Answer, Delta, Epsilon, Relation, Round, RoundSpec, grouped, of_batch, plain, unshuffled,
+};
 
 /// The promise of a task.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +46,32 @@ pub struct Guarantee {
     pub trusted: Vec<String>,
 }
 
+/// What holds for one batch.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct BatchGuarantee {
+    /// The reports of the batch.
+    pub reports: u64,
+    /// Those of them that no device of the task has sent.
+    pub made_up: u64,
+    /// How many of them the promise allows for.
+    pub allowed: u64,
+    /// Whether what was promised holds for this batch.
+    pub holds: bool,
+    /// Whether nobody is left to hide among: only the local guarantee of a report holds.
+    pub local: bool,
+    /// What the accountant says of this batch: of one of the smallest size where no more is made up than is
+    /// allowed for, and of the other reports where more is.
+    pub certified: Answer<Epsilon>,
+    /// What has to be trusted for that, in sentences.
+    pub trusted: Vec<String>,
+    /// Whether all windows of a device together cost what the task says, if its others are as promised.
+    #[serde(skip)]
+    in_all: bool,
+    #[serde(skip)]
+    promise: Guarantee,
+}
+
 impl Task {
     /// What its users are promised.
     pub fn guarantee(&self) -> Result<Guarantee, TaskError> {
@@ -41,11 +85,118 @@ impl Task {
             colluding: round.colluding,
             windows: round.rounds,
             all_windows: self.total()?,
-            trusted: self.trusted(),
+            trusted: self.trusted(false),
         })
     }
 
-    fn trusted(&self) -> Vec<String> {
+    /// What holds for a batch of so many reports, of which so many are made up: unreadable, or malformed. An
+    /// error where there is no such batch of the task.
+    ///
+    /// ```
+    /// # use shuffledp_accounting::{RandomizerSpec, RoundSpec};
+    /// # use shuffledp_protocol::task::{Bytes32, Task, TaskSpec, Values};
+    /// # let mut randomizer = RandomizerSpec::new("krr")?;
+    /// # (randomizer.k, randomizer.epsilon0) = (Some(3), Some(2.0.into()));
+    /// # let mut round = RoundSpec::new(randomizer);
+    /// # round.users = Some(1000);
+    /// # let spec = TaskSpec {
+    /// #     name: "commute".to_owned(),
+    /// #     round,
+    /// #     values: Values::Numbered,
+    /// #     epsilon: 0.4,
+    /// #     delta: 1e-6,
+    /// #     window_seconds: None,
+    /// #     analyzer_key: Bytes32([7; 32]),
+    /// # };
+    /// // A task whose batches have 1,000 reports or more, and none that is made up.
+    /// let task = Task::new(spec)?;
+    /// assert!(task.guarantee_of_batch(1000, 0)?.holds);
+    /// // Among the other 100 nobody hides as well as among 1,000.
+    /// let flooded = task.guarantee_of_batch(1000, 900)?;
+    /// assert!(!flooded.holds && flooded.certified.upper().value() > 0.4);
+    /// # Ok::<(), shuffledp_protocol::task::TaskError>(())
+    /// ```
+    pub fn guarantee_of_batch(
+        &self,
+        reports: u64,
+        made_up: u64,
+    ) -> Result<BatchGuarantee, TaskError> {
+        if reports < self.smallest_batch() {
+            let allowed = "at least the smallest batch of the task";
+            return Err(TaskError::parameter(
+                "reports",
+                reports.to_string(),
+                allowed,
+            ));
+        }
+        if made_up > reports {
+            let allowed = "at most the reports of the batch";
+            return Err(TaskError::parameter(
+                "made_up",
+                made_up.to_string(),
+                allowed,
+            ));
+        }
+        let promise = self.guarantee()?;
+        let allowed = reports - self.round_of(reports)?.most_honest();
+        if made_up <= allowed {
+            return Ok(BatchGuarantee {
+                reports,
+                made_up,
+                allowed,
+                holds: true,
+                local: false,
+                certified: self.answer.clone(),
+                trusted: promise.trusted.clone(),
+                in_all: true,
+                promise,
+            });
+        }
+        let delta = Delta::of_epsilon(self.spec.delta)?;
+        let alone = || {
+            let local = unshuffled(self.device.mechanism(), 1, delta);
+            local.map(|certified| (certified, true, false))
+        };
+        let (certified, local, in_all) = match reports - made_up {
+            0 | 1 => alone()?,
+            rest => match self.round_of(rest) {
+                Ok(round) => {
+                    let least = self.round_of(self.smallest_batch())?.honest();
+                    let in_all = round.honest() >= least;
+                    let rate = rate(&self.spec.round)?;
+                    (of_batch(&round, rate, delta)?, false, in_all)
+                }
+                // Those who may collude are all but one of the others.
+                Err(TaskError::Accounting(shuffledp_accounting::Error::TooFewHonest {
+                    ..
+                })) => alone()?,
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(BatchGuarantee {
+            reports,
+            made_up,
+            allowed,
+            holds: certified.upper().value() <= self.spec.epsilon,
+            local,
+            certified,
+            trusted: self.trusted(true),
+            in_all,
+            promise,
+        })
+    }
+
+    /// The round of so many reports.
+    fn round_of(&self, reports: u64) -> Result<Round, TaskError> {
+        let spec = RoundSpec {
+            users: Some(reports),
+            ..self.spec.round.clone()
+        };
+        smallest(&spec, &self.device)
+    }
+
+    /// What is trusted in every batch, or in one of whose reports more are made up than were allowed for.
+    fn trusted(&self, of_the_others: bool) -> Vec<String> {
         let mut trusted = vec![
             "Devices run the randomizer of the task, and draw from their operating system's randomness.",
         ];
@@ -63,14 +214,24 @@ impl Task {
         });
         let mut trusted: Vec<String> = trusted.into_iter().map(str::to_owned).collect();
         let colluding = self.spec.round.colluding;
-        trusted.push(match colluding > 0.0 {
-            true => format!(
-                "At most a fraction {} of the reports of a batch are from people who show them to the \
-                 analyzer, or from people who are made up.",
-                plain(colluding)
+        trusted.push(match (colluding > 0.0, of_the_others) {
+            (true, others) => format!(
+                "At most a fraction {} of the {} are from people who show them to the analyzer, or from \
+                 people who are made up.",
+                plain(colluding),
+                match others {
+                    false => "reports of a batch",
+                    true => "other reports of this batch",
+                }
             ),
-            false => "Nobody in a batch shows the analyzer their report, and nobody in it is made up."
-                .to_owned(),
+            (false, false) => {
+                "Nobody in a batch shows the analyzer their report, and nobody in it is made up.".to_owned()
+            }
+            (false, true) => {
+                "None of the other reports of this batch is shown to the analyzer by those who sent it, and \
+                 none of them is made up."
+                    .to_owned()
+            }
         });
         if self.spec.tokens.is_some() {
             trusted.push(
@@ -82,12 +243,14 @@ impl Task {
             );
         }
         trusted.extend(self.of_two_shufflers().map(str::to_owned));
-        if self.coin.is_some() {
-            trusted.push(
-                "Each device throws its own coin, without a look at its value. The promise counts on nobody \
-                 staying silent: it holds where the analyzer knows who answered."
-                    .to_owned(),
-            );
+        if let (Some(_), Ok(rate)) = (&self.coin, rate(&self.spec.round)) {
+            let rate = plain(rate);
+            trusted.push(format!(
+                "Each device throws its own coin, which says with probability {rate} that it answers, without \
+                 a look at its value. The promise counts on nobody else staying silent. It is an average over \
+                 a person's own coin: to an analyzer who knows that a person has answered, delta is 1/{rate} \
+                 times as large for them."
+            ));
         }
         trusted
     }
@@ -123,16 +286,73 @@ impl Guarantee {
             upper.standing(),
             upper.method(),
         )];
-        let all = self.all_windows.upper();
-        sentences.push(match self.windows {
-            1 => "A device answers one window.".to_owned(),
+        sentences.push(self.in_all());
+        sentences
+    }
+
+    /// What all windows of a device together cost.
+    fn in_all(&self) -> String {
+        let (delta, all) = (plain(self.delta), self.all_windows.upper());
+        match self.windows {
+            1 => "A device answers one window of this task. What it answers to other tasks adds to it."
+                .to_owned(),
             many => format!(
-                "A device answers at most {} windows, which together are ({all}, {delta})-differentially \
-                 private ({}, {}).",
+                "A device answers at most {} windows of this task, which together are ({all}, \
+                 {delta})-differentially private ({}, {}). What it answers to other tasks adds to it.",
                 grouped(many),
                 all.standing(),
                 all.method(),
             ),
+        }
+    }
+}
+
+impl BatchGuarantee {
+    /// What holds for the batch in sentences, without what is trusted: the promise, unless the batch itself
+    /// shows that more of it is made up than was allowed for.
+    pub fn sentences(&self) -> Vec<String> {
+        let promise = &self.promise;
+        if self.made_up <= self.allowed {
+            return promise.sentences();
+        }
+        let (epsilon, delta) = (plain(promise.epsilon), plain(promise.delta));
+        let (upper, rest) = (self.certified.upper(), self.reports - self.made_up);
+        let mut sentences = vec![format!(
+            "{} of the {} reports of this batch are made up: they hide nobody, and the promise allows for {} \
+             of them. {}",
+            grouped(self.made_up),
+            grouped(self.reports),
+            grouped(self.allowed),
+            match self.holds {
+                true => format!(
+                    "Among the other {} what was promised, ({epsilon}, {delta}), holds all the same.",
+                    grouped(rest)
+                ),
+                false => format!("What was promised, ({epsilon}, {delta}), DOES NOT HOLD for it."),
+            }
+        )];
+        sentences.push(match self.local {
+            true => format!(
+                "There is nobody to hide among: what holds is the local guarantee of a report, ({upper}, \
+                 {delta})-differentially private when {} ({}, {}).",
+                promise.relation,
+                upper.standing(),
+                upper.method(),
+            ),
+            false => format!(
+                "What the analyzer sees of the other {} reports is ({upper}, {delta})-differentially private \
+                 when {} ({}, {}).",
+                grouped(rest),
+                promise.relation,
+                upper.standing(),
+                upper.method(),
+            ),
+        });
+        sentences.push(match self.in_all || promise.windows == 1 {
+            true => promise.in_all(),
+            false => "All windows of a device together cost more than the task says, if one of its batches is \
+                      like this one."
+                .to_owned(),
         });
         sentences
     }

@@ -18,7 +18,7 @@ mod values;
 
 pub use bytes::{Bytes32, NotBytes32};
 pub use findings::{Finding, Findings};
-pub use guarantee::Guarantee;
+pub use guarantee::{BatchGuarantee, Guarantee};
 pub use values::{Value, Values};
 
 use crate::token::Issuer;

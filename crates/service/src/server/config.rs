@@ -63,7 +63,8 @@ pub struct KeysConfig {
     pub folder: PathBuf,
     /// After how many seconds a key is replaced by a new one; 0: never.
     pub rotate_seconds: u64,
-    /// For how many seconds a replaced key still opens envelopes; then it is deleted.
+    /// For how many seconds a replaced key still opens envelopes; then it is deleted. At least the longest
+    /// window and its grace. Where windows are closed by hand, for as long as one may be open.
     pub overlap_seconds: u64,
 }
 
@@ -132,9 +133,9 @@ const fn loopback<const PORT: u16>() -> SocketAddr {
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), PORT)
 }
 
-/// A week: an analyzer that is down over a weekend loses nothing.
+/// A week: the longest window that people commonly have; and an analyzer that is down over a weekend loses
+/// nothing.
 const WEEK: u64 = 604_800;
-/// A day: the longest window that people commonly have, so that a key outlives it.
 const DAY: u64 = 86_400;
 
 impl Default for KeysConfig {
@@ -142,7 +143,7 @@ impl Default for KeysConfig {
         Self {
             folder: "keys".into(),
             rotate_seconds: 0,
-            overlap_seconds: 2 * DAY,
+            overlap_seconds: WEEK + DAY,
         }
     }
 }
@@ -298,13 +299,14 @@ impl Config {
         }
     }
 
-    /// Refuses to delete keys that open windows still have envelopes for.
+    /// Refuses to delete keys that open windows still have envelopes for. A key may be replaced at any time,
+    /// by the operator if not by the clock.
     pub(crate) fn check_overlap(&self, longest_window: u64) -> Result<(), String> {
         let (overlap, needed) = (
             self.keys.overlap_seconds,
             longest_window.saturating_add(self.windows.grace_seconds),
         );
-        match self.keys.rotate_seconds > 0 && overlap < needed {
+        match overlap < needed {
             true => Err(format!(
                 "keys.overlap_seconds {overlap} is not {needed} or more, the longest window and its grace"
             )),
@@ -366,9 +368,14 @@ mod tests {
             assert!(error.contains(message), "{error}");
         }
         let mut config = read(task).unwrap();
-        config.keys.rotate_seconds = 60;
-        assert!(config.check_overlap(86_400).is_ok());
-        assert!(config.check_overlap(604_800).is_err());
+        // An operator may replace keys by hand: the overlap counts whether or not the clock does.
+        for rotate in [0, 60] {
+            config.keys.rotate_seconds = rotate;
+            assert!(config.check_overlap(0).is_ok());
+            assert!(config.check_overlap(604_800).is_ok());
+            let month = config.check_overlap(2_592_000).unwrap_err();
+            assert!(month.contains(" 2592060 or more"), "{month}");
+        }
         assert_eq!(config.store.older_master_keys, Vec::<PathBuf>::new());
     }
 }

@@ -345,12 +345,22 @@ impl Service {
     }
 }
 
-/// The store of a configuration. Its master key is made where there is none.
+/// The store of a configuration. The master key of an embedded store is made where there is none; shufflers
+/// that share a database share a master key, which none of them makes for itself.
 pub fn open_store(config: &StoreConfig) -> Result<Arc<dyn Store>, ServiceError> {
-    if !config.master_key.exists() {
-        vault::make(&config.master_key, 1)?;
+    let master = &config.master_key;
+    if !master.exists() {
+        if config.postgres.is_some() {
+            let path = master.display();
+            let message = format!(
+                "there is no store.master_key {path}, and all shufflers of a database have the same one: make \
+                 it once (shuffledp keys master --out {path}), and give each of them a copy"
+            );
+            return Err(ServiceError::Config { message });
+        }
+        vault::make(master, 1)?;
     }
-    let mut masters = vec![&config.master_key];
+    let mut masters = vec![master];
     masters.extend(&config.older_master_keys);
     let vault = Vault::read(&masters)?;
     Ok(match &config.postgres {
