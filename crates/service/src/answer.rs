@@ -1,10 +1,11 @@
 //! A device answers a window of a running shuffler.
 //!
 //! The order is: the shuffler says which windows are open; what was not received before is sent again; the
-//! ledger decides; the envelope is on disk beside the ledger; it is sent; it is removed. After a crash between
-//! the envelope's file and its removal the same envelope is sent again, and an envelope counts once however
-//! often it arrives. A crash between ledger and file loses the report: the window stays decided, and nothing
-//! is sent for it. The ledger comes first all the same: the other order could send two reports of a window.
+//! ledger decides; the envelope is on disk beside the ledger; it is sent; it is removed. After a crash
+//! between the envelope's file and its removal the same envelope is sent again, and an envelope counts once
+//! however often it arrives. A crash between ledger and file loses the report: the window stays decided, and
+//! nothing is sent for it. The ledger comes first all the same: the other order could send two reports of a
+//! window.
 //!
 //! ```text
 //! window of an envelope that is left over       what becomes of it

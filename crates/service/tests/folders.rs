@@ -405,7 +405,7 @@ fn a_batch_that_is_made_up_does_not_keep_the_promise() {
         .task
         .guarantee_of_batch(4, analyzed.made_up())
         .unwrap();
-    assert!(held.local && held.certified.upper().value() >= 1.0 - 1e-6);
+    assert!(held.local && held.certified.upper().value() > 0.9999);
 }
 
 /// What is for everybody can be read by everybody, as far as the process allows that for any file; what is

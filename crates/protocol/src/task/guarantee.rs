@@ -246,10 +246,10 @@ impl Task {
         if let (Some(_), Ok(rate)) = (&self.coin, rate(&self.spec.round)) {
             let rate = plain(rate);
             trusted.push(format!(
-                "Each device throws its own coin, which says with probability {rate} that it answers, without \
-                 a look at its value. The promise counts on nobody else staying silent. It is an average over \
-                 a person's own coin: to an analyzer who knows that a person has answered, delta is 1/{rate} \
-                 times as large for them."
+                "Each device throws its own coin, which says with probability {rate} that it answers, \
+                 without a look at its value. The promise counts on nobody else staying silent. It is an \
+                 average over a person's own coin: to an analyzer who knows that a person has answered, \
+                 delta is 1/{rate} times as large for them."
             ));
         }
         trusted
@@ -324,10 +324,7 @@ impl BatchGuarantee {
             grouped(self.reports),
             grouped(self.allowed),
             match self.holds {
-                true => format!(
-                    "Among the other {} what was promised, ({epsilon}, {delta}), holds all the same.",
-                    grouped(rest)
-                ),
+                true => format!("What was promised, ({epsilon}, {delta}), holds all the same."),
                 false => format!("What was promised, ({epsilon}, {delta}), DOES NOT HOLD for it."),
             }
         )];
@@ -350,9 +347,11 @@ impl BatchGuarantee {
         });
         sentences.push(match self.in_all || promise.windows == 1 {
             true => promise.in_all(),
-            false => "All windows of a device together cost more than the task says, if one of its batches is \
-                      like this one."
-                .to_owned(),
+            false => {
+                "All windows of a device together cost more than the task says, if one of its \
+                      batches is like this one."
+                    .to_owned()
+            }
         });
         sentences
     }

@@ -353,8 +353,8 @@ pub fn open_store(config: &StoreConfig) -> Result<Arc<dyn Store>, ServiceError> 
         if config.postgres.is_some() {
             let path = master.display();
             let message = format!(
-                "there is no store.master_key {path}, and all shufflers of a database have the same one: make \
-                 it once (shuffledp keys master --out {path}), and give each of them a copy"
+                "there is no store.master_key {path}, and all shufflers of a database have the same one: \
+                 make it once (shuffledp keys master --out {path}), and give each of them a copy"
             );
             return Err(ServiceError::Config { message });
         }

@@ -1,0 +1,138 @@
+//! The command around a running shuffler: the check of its journal, master keys, addresses that are not
+//! encrypted.
+
+#![allow(clippy::unwrap_used)]
+
+mod running;
+
+use fjall::{KeyspaceCreateOptions, PersistMode, SingleWriterTxDatabase};
+use running::Shuffler;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// What a command prints, on both ways, and its exit code.
+fn ask(folder: &Path, line: &str) -> (String, String, i32) {
+    let output = Command::new(env!("CARGO_BIN_EXE_shuffledp"))
+        .args(line.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    (out, err, output.status.code().unwrap())
+}
+
+const CHECK: &str = "shuffler --config shuffler.toml --check-journal";
+
+#[test]
+fn a_broken_journal_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    ask(folder, "keys analyzer");
+    let token: Value = serde_json::from_str(&ask(folder, "keys token --format json").0).unwrap();
+    let task = ask(
+        folder,
+        "task new --name smokers --randomizer rr --epsilon0 1 --labels no,yes --users 2 --target-epsilon 1 \
+         --delta 1e-6 --analyzer-key analyzer.pub --out task.json --format json",
+    );
+    let task: Value = serde_json::from_str(&task.0).unwrap();
+    running::configure(folder, token["sha256"].as_str().unwrap());
+    // Where there is nothing, nothing is made.
+    let (_, error, code) = ask(folder, CHECK);
+    assert!(error.contains("store is not there"), "{error}");
+    assert!(code == 1 && !folder.join("store").exists() && !folder.join("master.key").exists());
+    let mut shuffler = Shuffler::start(folder);
+    let url = format!("http://{}", shuffler.public);
+    for device in 0..3 {
+        let report =
+            format!("report --task task.json --to {url} --value no --ledger {device}.json");
+        assert_eq!(ask(folder, &report).2, 0);
+    }
+    shuffler.close_window(task["id"].as_str().unwrap());
+    // The store of a running shuffler is its own.
+    assert_eq!(ask(folder, CHECK).2, 1);
+    let _ = shuffler.child.kill();
+    let _ = shuffler.child.wait();
+    let (whole, _, code) = ask(folder, CHECK);
+    assert!(
+        whole.contains(" entries, and the chain holds. Hash of the last one: "),
+        "{whole}"
+    );
+    assert_eq!(code, 0);
+    assert_eq!(ask(folder, CHECK).0, whole);
+    // An entry that says something else than what happened.
+    {
+        let database = SingleWriterTxDatabase::builder(folder.join("store"))
+            .open()
+            .unwrap();
+        let journal = database
+            .keyspace("journal", KeyspaceCreateOptions::default)
+            .unwrap();
+        let first = 0u64.to_be_bytes();
+        let entry = journal.get(first).unwrap().unwrap();
+        let entry = String::from_utf8(entry.to_vec()).unwrap();
+        assert!(entry.contains("loaded"), "{entry}");
+        journal
+            .insert(first, entry.replace("loaded", "folded").as_bytes())
+            .unwrap();
+        database.persist(PersistMode::SyncAll).unwrap();
+    }
+    let (out, error, code) = ask(folder, CHECK);
+    assert_eq!((out.as_str(), code), ("", 1));
+    assert!(
+        error.contains("the entry 0 of the journal does not follow from the one before"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_master_key_is_made_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("master-2.key");
+    let (_, _, code) = ask(folder.path(), "keys master --out master-2.key --number 2");
+    assert_eq!(code, 0);
+    let first = std::fs::read(&path).unwrap();
+    let file: Value = serde_json::from_slice(&first).unwrap();
+    assert_eq!(file["number"], 2);
+    let (_, error, code) = ask(folder.path(), "keys master --out master-2.key --number 3");
+    assert!(code == 2 && error.contains("is there already"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), first);
+    for (line, message) in [
+        (
+            "keys master",
+            "--out, the file of the master key, is needed",
+        ),
+        (
+            "keys token --number 2",
+            "--number 2 is for the shuffler's keys and for master keys",
+        ),
+        (
+            "keys shuffler --number 256",
+            "--number 256 is not in [0, 255]",
+        ),
+    ] {
+        let (_, error, code) = ask(folder.path(), line);
+        assert!(code == 2 && error.contains(message), "{line}: {error}");
+    }
+}
+
+/// A token and the fact of sending are for nobody on the way to read.
+#[test]
+fn an_address_elsewhere_must_be_encrypted() {
+    let folder = tempfile::tempdir().unwrap();
+    let ask = |line: &str| ask(folder.path(), line);
+    ask("keys analyzer");
+    ask("keys token");
+    ask(
+        "task new --name smokers --randomizer rr --epsilon0 1 --labels no,yes --users 2 --target-epsilon 1 \
+         --delta 1e-6 --analyzer-key analyzer.pub --out task.json",
+    );
+    for line in [
+        "report --task task.json --to http://192.0.2.1:8080 --value no --ledger ledger.json",
+        "analyzer fetch --task task.json --from http://192.0.2.1:8080 --token token",
+    ] {
+        let (_, error, code) = ask(line);
+        let says = "\"http://192.0.2.1:8080\" is not encrypted";
+        assert!(code == 2 && error.contains(says), "{error}");
+    }
+}
