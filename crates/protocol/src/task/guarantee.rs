@@ -106,6 +106,8 @@ impl Task {
     /// #     epsilon: 0.4,
     /// #     delta: 1e-6,
     /// #     window_seconds: None,
+    /// #     tokens: None,
+    /// #     second_shuffler: None,
     /// #     analyzer_key: Bytes32([7; 32]),
     /// # };
     /// // A task whose batches have 1,000 reports or more, and none that is made up.
