@@ -21,9 +21,9 @@
 //!          info = "shuffledp/1 inner" 01 03      aad = task id || window || context
 //! ```
 //!
-//! A dummy has random bytes for the fields after the context, which is that of a report. A device that stays silent may send one: nobody
-//! on the way, who sees the length and the time of an envelope and no more, learns who takes part. The
-//! shuffler drops it.
+//! A dummy has random bytes for the fields after the context, which is that of a report. A device that stays
+//! silent may send one: nobody on the way, who sees the length and the time of an envelope and no more,
+//! learns who takes part. The shuffler drops it.
 //!
 //! A probe is a dummy that must come back. Whoever makes it keeps its *mark*, a hash of the nonce; the
 //! shuffler publishes the marks of the probes that it received when their window is closed, and never puts

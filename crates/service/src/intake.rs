@@ -5,9 +5,9 @@
 //! submit ──queue, bounded in bytes──► open on every core ──► one transaction for many ──► answers
 //! ```
 //!
-//! * An answer is given when the transaction is on disk, and after a transaction for reports, dummies, probes,
-//!   repeated and malformed envelopes alike. A dummy is stored as a report is, so that neither what is
-//!   answered nor when tells the two apart, also where an envelope is sent again or its window has closed.
+//! * An answer is given when the transaction is on disk, and after a transaction for reports, dummies,
+//!   probes, repeated and malformed envelopes alike. A dummy is stored as a report is, so that neither what
+//!   is answered nor when tells the two apart, also where an envelope is sent again or its window has closed.
 //! * Whether a window is open is looked at first, by the number that everybody on the way can read: what is
 //!   too late or too early is not opened.
 //! * A task takes reports of the contexts that its operator has named, and no others: whoever makes one up

@@ -597,8 +597,8 @@ fn a_task_takes_reports_about_what_its_operator_has_named() {
     assert_eq!(about(Bytes32([8; 32])).0, 400);
 }
 
-/// A store that was lost has forgotten what came: whoever recorded envelopes could send all but one again, and
-/// the difference of two batches would be that one.
+/// A store that was lost has forgotten what came: whoever recorded envelopes could send all but one again,
+/// and the difference of two batches would be that one.
 #[test]
 fn after_a_store_is_lost_nothing_that_was_sealed_before_opens() {
     let mut running = Running::start(None, |_| {});

@@ -31,6 +31,7 @@ impl ShufflerArguments {
             let task = TaskConfig {
                 file: "task.json".into(),
                 analyzer_token_sha256: None,
+                contexts: Vec::new(),
             };
             return Ok(Config::new(task).to_toml());
         };

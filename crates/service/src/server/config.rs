@@ -293,7 +293,8 @@ impl Config {
         );
         match grace > most {
             true => Err(format!(
-                "windows.grace_seconds {grace} is not at most {most}, {MOST_OPEN_WINDOWS} times the shortest window"
+                "windows.grace_seconds {grace} is not at most {most}, {MOST_OPEN_WINDOWS} times the shortest \
+                 window"
             )),
             false => Ok(()),
         }

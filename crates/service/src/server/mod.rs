@@ -138,7 +138,8 @@ impl Service {
             .and_then(|()| config.check_grace(shortest))
             .map_err(|message| ServiceError::Config { message })?;
         if !continues {
-            let message = "another store than before, or an earlier state of it: the keys of devices are replaced";
+            let message = "another store than before, or an earlier state of it: the keys of devices are \
+                           replaced";
             tracing::warn!("{message}");
             store.note(message)?;
             keyring.replace_all(now)?;

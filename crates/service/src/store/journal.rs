@@ -1,6 +1,6 @@
 //! The journal of a store: what happened to batches, as a chain of hashes. There is no entry for a report,
-//! and none has a time: an entry tells of whole windows. Nor is there one for a batch that opens: entries have
-//! an order, and that would be the order in which the first reports of several batches came.
+//! and none has a time: an entry tells of whole windows. Nor is there one for a batch that opens: entries
+//! have an order, and that would be the order in which the first reports of several batches came.
 //!
 //! ```text
 //! hash of an entry = SHA-256("shuffledp/1 journal" || u64 number || hash of the entry before || event)

@@ -299,7 +299,8 @@ impl Stored {
         let reports = reports.map(signed).transpose()?;
         let closed = closed.map(signed).transpose()?;
         let digest = digest.as_ref().map(|digest| &digest.0[..]);
-        let query = "update batches set state = $2, reports = $3, digest = $4, key = $5, closed = $6 where id = $1";
+        let query = "update batches
+                     set state = $2, reports = $3, digest = $4, key = $5, closed = $6 where id = $1";
         execute(
             tx,
             query,
@@ -877,7 +878,7 @@ impl Store for Postgres {
     }
 
     fn last_entry(&self) -> Result<Option<Entry>, StoreError> {
-        self.transact(|tx| last_entry(tx))
+        self.transact(last_entry)
     }
 
     fn ready(&self) -> Result<(), StoreError> {
