@@ -595,6 +595,9 @@ fn prepared(spec: &RunSpec, data: Data) -> Result<Prepared, Error> {
         FeatureKind::OrientedGradients => {
             ", each as 128 oriented gradients, which a device computes from its own picture"
         }
+        FeatureKind::SmoothGradients => {
+            ", each as 200 smooth gradients, which a device computes from its own picture"
+        }
         FeatureKind::Scattering => {
             ", each as scattering coefficients, which a device computes from its own picture"
         }
