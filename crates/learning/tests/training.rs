@@ -85,9 +85,9 @@ fn the_short_way_is_the_long_way() {
     }
 }
 
-/// Gaussian noise is not drawn the same way twice, one draw for the whole sum against one for every report; nor
-/// are directions that lean, which are turned to a cosine that was drawn by itself. Each coordinate is a number:
-/// two samples of one law.
+/// Gaussian noise is not drawn the same way twice, one draw for the whole sum against one for every report;
+/// nor are directions that lean, which are turned to a cosine that was drawn by itself. Each coordinate is a
+/// number: two samples of one law.
 #[test]
 fn fast_noise_has_the_law_of_shuffled_noise() {
     let d = data().shape().numbers() * 10 + 10;

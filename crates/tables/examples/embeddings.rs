@@ -1,13 +1,13 @@
-//! A Parquet file of embeddings, as a pre-trained network gives them: a row a person, a column for each number
-//! of the network's last layer but one, and the label. `docs/training.in/embeddings.parquet` is
+//! A Parquet file of embeddings, as a pre-trained network gives them: a row a person, a column for each
+//! number of the network's last layer but one, and the label. `docs/training.in/embeddings.parquet` is
 //!
 //! ```sh
 //! cargo run -p shuffledp-tables --features learning --example embeddings -- embeddings.parquet
 //! ```
 //!
-//! The network stands for any other: it sees the pictures of the demonstration, four of their ten classes, and
-//! has one layer of random weights, y = tanh(Wx + b). What it gives is rounded to hundredths, so that the file
-//! is small.
+//! The network stands for any other: it sees the pictures of the demonstration, four of their ten classes,
+//! and has one layer of random weights, y = tanh(Wx + b) with b = 0. What it gives is rounded to hundredths,
+//! so that the file is small.
 
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnWriter;

@@ -1,5 +1,5 @@
-//! Oriented gradients of cells that overlap, as square roots around their mean: what a linear model makes more
-//! of than of [`oriented_gradients`](crate::oriented_gradients), at a little more than their number.
+//! Oriented gradients of cells that overlap, as square roots around their mean: what a linear model makes
+//! more of than of [`oriented_gradients`](crate::oriented_gradients).
 //!
 //! ```text
 //! g and its angle as there                               5×5 cells of 8 directions
@@ -149,8 +149,8 @@ mod tests {
         numbers
     }
 
-    /// The whole of a pixel is in cells, in proportion to the distance of their middles: by hand for 20 pixels,
-    /// four to a cell, whose middles are at 1.5, 5.5, ….
+    /// A pixel is shared in proportion to the distance of the cells' middles: by hand for 20 pixels, four to a
+    /// cell, whose middles are at 1.5, 5.5, ….
     #[test]
     fn a_pixel_is_shared_by_the_cells_around_it() {
         assert_eq!(shares(3, 20), [(0, 0.625), (1, 0.375)]);

@@ -193,7 +193,7 @@ impl<S> Ball for Leaning<S> {
         };
         let unit = unit(value, size);
         let direction = direction(&seed, value.len());
-        // Over the square of a length that rounding has not left at 1: what is beside is then at a right angle.
+        // Over the square of a length that rounding has not left at 1: what is beside is at a right angle.
         let own = inner(&direction, &unit) / inner(&unit, &unit);
         let beside = |v: &f32, x: &f32| f64::from(*v) - own * f64::from(*x);
         // Its length by itself: √(1 − own²) would lose all digits near the vector.
