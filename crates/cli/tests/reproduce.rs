@@ -91,20 +91,48 @@ fn what_is_committed_is_what_is_made() {
 #[test]
 fn what_was_learnt_is_made_from_logs() {
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("papers-from-logs");
-    let id = "subsampled-shuffle-rdp/figure-3";
-    let runs = "subsampled-shuffle-rdp/runs";
-    std::fs::create_dir_all(out.join(runs)).unwrap();
-    for log in std::fs::read_dir(committed().join(runs)).unwrap() {
-        let log = log.unwrap();
-        std::fs::copy(log.path(), out.join(runs).join(log.file_name())).unwrap();
+    for (id, runs) in [
+        (
+            "subsampled-shuffle-rdp/figure-3",
+            "subsampled-shuffle-rdp/runs",
+        ),
+        ("ours/accuracy", "ours/runs"),
+    ] {
+        std::fs::create_dir_all(out.join(runs)).unwrap();
+        for log in std::fs::read_dir(committed().join(runs)).unwrap() {
+            let log = log.unwrap();
+            std::fs::copy(log.path(), out.join(runs).join(log.file_name())).unwrap();
+        }
+        let output = run(&[id, "--out", out.to_str().unwrap()]);
+        assert!(output.status.success(), "{output:?}");
+        for ending in ["csv", "svg", "md"] {
+            let name = format!("{id}.{ending}");
+            let made = std::fs::read_to_string(out.join(&name)).unwrap();
+            let kept = std::fs::read_to_string(committed().join(&name)).unwrap();
+            same(&made, &kept, &name);
+        }
     }
-    let output = run(&[id, "--out", out.to_str().unwrap()]);
-    assert!(output.status.success(), "{output:?}");
-    for ending in ["csv", "svg", "md"] {
-        let name = format!("{id}.{ending}");
-        let made = std::fs::read_to_string(out.join(&name)).unwrap();
-        let kept = std::fs::read_to_string(committed().join(&name)).unwrap();
-        same(&made, &kept, &name);
+}
+
+/// The table of accuracies in docs/training.md is the exhibit's, and no run costs more than its budget.
+#[test]
+fn the_page_on_training_has_the_table_of_its_exhibit() {
+    let note = std::fs::read_to_string(committed().join("ours/accuracy.md")).unwrap();
+    let page = std::fs::read_to_string(committed().join("../docs/training.md")).unwrap();
+    let rows: Vec<&str> = note
+        .lines()
+        .skip_while(|line| !line.starts_with("| ε |"))
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    assert_eq!(rows.len(), 7);
+    assert!(page.contains(&rows.join("\n")));
+    for row in &rows[2..] {
+        let mut cells = row
+            .split('|')
+            .skip(1)
+            .map(|cell| cell.trim().parse::<f64>());
+        let (budget, price) = (cells.next().unwrap(), cells.next().unwrap());
+        assert!(price.unwrap() <= budget.unwrap(), "{row}");
     }
 }
 

@@ -83,10 +83,10 @@ fn a_shortened_run_has_the_first_rows_of_its_log() {
             "SKIPPED: SHUFFLEDP_MNIST is not set, so NO RUN ON MNIST is compared with its log; the \
              demonstration's data is used for the mechanism alone"
         );
-        let (line, _) = read(&papers.join("subsampled-shuffle-rdp/runs/r-inf-seed-1.csv"));
+        let (line, _) = read(&papers.join("subsampled-shuffle-rdp/runs/r-inf.csv"));
         let line = line
-            .replace("--every 6", "--every 1")
-            .replace("421=0.18", "2=0.18");
+            .replace("--every 19", "--every 1")
+            .replace("--schedule constant", "--schedule steps --steps 2=0.18");
         let line = line.replace("--sample 10000", "--sample 500");
         let (short, long) = (looks(&["--demo"], &line, 2), looks(&["--demo"], &line, 4));
         assert_eq!((short.len(), long.len()), (2, 4));

@@ -1,5 +1,6 @@
 //! What this project adds: how close the bounds are, what they cost, and what they say about randomizers.
 
+mod accuracy;
 mod directions;
 mod gap;
 
@@ -15,7 +16,7 @@ use shuffledp_plot::{Axis, EVERYWHERE, Picture};
 use shuffledp_plot::{Look, Series, Sheet};
 use std::time::Instant;
 
-pub(super) const EXHIBITS: [Exhibit; 5] = [
+pub(super) const EXHIBITS: [Exhibit; 6] = [
     Exhibit {
         id: "ours/gap-closed",
         title: "the upper bound over the lower one, for every randomizer",
@@ -40,6 +41,11 @@ pub(super) const EXHIBITS: [Exhibit; 5] = [
         id: "ours/directions",
         title: "the efficiency of reports that are directions, against a trusted server",
         make: Make::Accounted(directions::directions),
+    },
+    Exhibit {
+        id: "ours/accuracy",
+        title: "accuracy on MNIST over the budget, beside a trusted server's",
+        make: Make::Learnt(accuracy::accuracy),
     },
 ];
 

@@ -142,6 +142,10 @@ struct TrainFlags {
     /// user's examples together [default: 1]
     #[arg(long, value_name = "K", help_heading = "Data")]
     per_user: Option<Count>,
+    /// Fraction of the users who may show the analyzer their reports, for cldp-sgd and check-in: they hide
+    /// nobody [default: 0]
+    #[arg(long, value_name = "F", help_heading = "Mechanism")]
+    colluding: Option<Real>,
     /// Number of blocks, for blocks
     #[arg(long, value_name = "B", help_heading = "Mechanism")]
     blocks: Option<Count>,
@@ -548,6 +552,7 @@ impl TrainFlags {
             sample: count(self.sample),
             check_in: self.check_in.map(|OneOrRange(rate)| rate),
             per_user: count(self.per_user),
+            colluding: real(self.colluding),
             blocks: count(self.blocks),
             batches: count(self.batches),
             levels: count(self.levels),

@@ -3,8 +3,11 @@
 
 mod oriented_gradients;
 mod scattering;
+mod smooth_gradients;
 
 pub(crate) use oriented_gradients::gradients_of;
 pub use oriented_gradients::oriented_gradients;
 pub use scattering::scattering;
 pub(crate) use scattering::scattering_of;
+pub use smooth_gradients::smooth_gradients;
+pub(crate) use smooth_gradients::smooth_gradients_of;

@@ -62,37 +62,42 @@ pub(crate) fn gradients_of(shape: Shape, images: &[f32]) -> Result<(Shape, Vec<f
     Ok((row, numbers))
 }
 
-/// One picture, into numbers that were zero.
-fn describe(shape: Shape, image: &[f32], numbers: &mut [f32]) {
+/// |g| of the channel where it is largest, and its angle as a part of half a turn.
+pub(super) fn steepest(shape: Shape, image: &[f32], y: usize, x: usize) -> Option<(f32, f32)> {
     let Shape {
         channels,
         height,
         width,
     } = shape;
+    let (size, angle) = (0..channels)
+        .map(|channel| {
+            // Pixels are in [−1, 1].
+            let light = |y: usize, x: usize| 0.5 * image[(y * width + x) * channels + channel];
+            let across = match x {
+                0 => 0.0,
+                _ if x + 1 == width => 0.0,
+                _ => light(y, x + 1) - light(y, x - 1),
+            };
+            let down = match y {
+                0 => 0.0,
+                _ if y + 1 == height => 0.0,
+                _ => light(y + 1, x) - light(y - 1, x),
+            };
+            (across.hypot(down), down.atan2(across))
+        })
+        .max_by(|one, other| one.0.total_cmp(&other.0))?;
+    Some((size, (angle / std::f32::consts::PI).rem_euclid(1.0)))
+}
+
+/// One picture, into numbers that were zero.
+fn describe(shape: Shape, image: &[f32], numbers: &mut [f32]) {
+    let Shape { height, width, .. } = shape;
     for y in 0..height {
         for x in 0..width {
-            let Some((size, angle)) = (0..channels)
-                .map(|channel| {
-                    // Pixels are in [−1, 1].
-                    let light =
-                        |y: usize, x: usize| 0.5 * image[(y * width + x) * channels + channel];
-                    let across = match x {
-                        0 => 0.0,
-                        _ if x + 1 == width => 0.0,
-                        _ => light(y, x + 1) - light(y, x - 1),
-                    };
-                    let down = match y {
-                        0 => 0.0,
-                        _ if y + 1 == height => 0.0,
-                        _ => light(y + 1, x) - light(y - 1, x),
-                    };
-                    (across.hypot(down), down.atan2(across))
-                })
-                .max_by(|one, other| one.0.total_cmp(&other.0))
-            else {
+            let Some((size, turn)) = steepest(shape, image, y, x) else {
                 continue;
             };
-            let turn = (angle / std::f32::consts::PI).rem_euclid(1.0) * DIRECTIONS as f32;
+            let turn = turn * DIRECTIONS as f32;
             let (first, share) = (turn as usize % DIRECTIONS, turn.fract());
             let cell = (y * CELLS / height * CELLS + x * CELLS / width) * DIRECTIONS;
             numbers[cell + first] += size * (1.0 - share);

@@ -5,7 +5,7 @@
 
 use crate::data::Shape;
 use crate::error::Error;
-use crate::features::{gradients_of, scattering_of};
+use crate::features::{gradients_of, scattering_of, smooth_gradients_of};
 use crate::models::Activation;
 use serde::{Deserialize, Serialize};
 
@@ -152,6 +152,8 @@ pub enum FeatureKind {
     Plain,
     /// 128 oriented gradients of the picture.
     OrientedGradients,
+    /// 200 oriented gradients of overlapping cells, as square roots around their mean.
+    SmoothGradients,
     /// Scattering coefficients of the picture, 81 for each 4x4 pixels and color.
     Scattering,
 }
@@ -163,6 +165,11 @@ impl Choice for FeatureKind {
             Self::OrientedGradients,
             "oriented-gradients",
             "128 oriented gradients of the picture",
+        ),
+        (
+            Self::SmoothGradients,
+            "smooth-gradients",
+            "200 oriented gradients of overlapping cells of the picture, as square roots",
         ),
         (
             Self::Scattering,
@@ -178,6 +185,7 @@ impl FeatureKind {
         match self {
             Self::Plain => Ok((shape, images)),
             Self::OrientedGradients => gradients_of(shape, &images),
+            Self::SmoothGradients => smooth_gradients_of(shape, &images),
             Self::Scattering => scattering_of(shape, &images),
         }
     }

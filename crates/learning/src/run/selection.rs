@@ -97,6 +97,7 @@ impl Selection {
             let allowed = format!("[{rounds}, inf): one for each round at least");
             return Err(Error::parameter("reports", reports, allowed));
         }
+        let colluding = spec.colluding.unwrap_or(0.0);
         let trusted = trusted(target, delta, users)?;
         let of = (sample as f64) * (rounds as f64) * dimension as f64;
         let (mut candidates, mut guess) = (Vec::new(), TYPICAL_EPSILON0);
@@ -111,10 +112,8 @@ impl Selection {
             let plan = |epsilon0: f64| -> Result<Plan, Error> {
                 let mut randomizer = described.clone();
                 randomizer.epsilon0 = Some(epsilon0.into());
-                Ok(Plan::new(
-                    Round::of(randomizer, users)?.sample(sample)?,
-                    rounds,
-                )?)
+                let round = Round::of(randomizer, users)?.colluding(colluding)?;
+                Ok(Plan::new(round.sample(sample)?, rounds)?)
             };
             // ln of the budget over what is spent: falls with ε₀, and what has no price is beyond any budget.
             let left = |epsilon0: f64| -> Result<f64, Error> {

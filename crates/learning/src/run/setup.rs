@@ -405,7 +405,7 @@ impl Setup {
             }
             return Ok(Round::new(mechanism, blocks)?.adaptive_within_round()?);
         }
-        let round = Round::new(mechanism, users)?;
+        let round = Round::new(mechanism, users)?.colluding(spec.colluding.unwrap_or(0.0))?;
         Ok(match (spec.sample, spec.check_in) {
             (Some(size), _) => round.sample(size)?,
             (_, Some(PerUser::One(rate))) => round.check_in(rate)?,
@@ -439,6 +439,12 @@ impl Setup {
             && spec.algorithm != AlgorithmKind::SecureSum
         {
             people += &format!(", each report lost with probability {}", plain(dropout));
+        }
+        if let Some(colluding) = spec.colluding
+            && colluding > 0.0
+        {
+            let fraction = plain(colluding);
+            people += &format!(", a fraction {fraction} of all users colluding with the analyzer");
         }
         let gradients = match self.has_several() {
             true => "the mean gradient of a user's examples",
@@ -594,6 +600,9 @@ fn prepared(spec: &RunSpec, data: Data) -> Result<Prepared, Error> {
         FeatureKind::Plain => "",
         FeatureKind::OrientedGradients => {
             ", each as 128 oriented gradients, which a device computes from its own picture"
+        }
+        FeatureKind::SmoothGradients => {
+            ", each as 200 smooth gradients, which a device computes from its own picture"
         }
         FeatureKind::Scattering => {
             ", each as scattering coefficients, which a device computes from its own picture"

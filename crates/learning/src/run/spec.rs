@@ -68,6 +68,8 @@ pub struct RunSpec {
     /// Training examples of one user, one after the other in the data; not for tables, which say whose a row
     /// is ([`TableSpec::user`]). Default: 1.
     pub per_user: Option<u64>,
+    /// The fraction of the users who may show the analyzer their reports: they hide nobody. Default: 0.
+    pub colluding: Option<f64>,
     /// The number of blocks.
     pub blocks: Option<u64>,
     /// Batches of an epoch of central training. Default: 100.
@@ -125,6 +127,7 @@ impl Default for RunSpec {
             sample: None,
             check_in: None,
             per_user: None,
+            colluding: None,
             blocks: None,
             batches: None,
             levels: None,
@@ -458,6 +461,11 @@ impl RunSpec {
                 of(&[CldpSgd, CheckIn, SecureSum]),
             ),
             ("per_user", self.per_user.is_some(), !of(&[Blocks, Central])),
+            (
+                "colluding",
+                self.colluding.is_some(),
+                of(&[CldpSgd, CheckIn]),
+            ),
             ("quorum", self.quorum.is_some(), of(&[SecureSum])),
             ("blocks", self.blocks.is_some(), of(&[Blocks])),
             ("batches", self.batches.is_some(), of(&[Central])),

@@ -99,7 +99,7 @@ fn lines() -> &'static [Line; LINES] {
 const TOGETHER: usize = 256;
 
 /// Room for the numbers of a seed, a part at a time.
-struct Normals {
+pub(crate) struct Normals {
     stream: ChaCha8Rng,
     lines: &'static [Line; LINES],
     /// The last bit: the side of the seed.
@@ -110,7 +110,7 @@ struct Normals {
 }
 
 impl Normals {
-    fn new(seed: &[u8; SEED]) -> Self {
+    pub(crate) fn new(seed: &[u8; SEED]) -> Self {
         let mut axis = *seed;
         axis[SEED - 1] &= !SIDE;
         let none = Line {
@@ -130,7 +130,7 @@ impl Normals {
     /// Writes the next normal numbers into `part`, at most [`TOGETHER`]. In three passes, of which the
     /// compiler vectorizes the first and the last; the second looks up the lines.
     #[inline]
-    fn next(&mut self, part: &mut [f32]) {
+    pub(crate) fn next(&mut self, part: &mut [f32]) {
         let count = part.len();
         let bytes = &mut self.bytes[..4 * count];
         self.stream.fill_bytes(bytes);

@@ -35,8 +35,11 @@
 
 use crate::error::Error;
 use crate::sample::coin::{Coin, round_up};
+use crate::sample::cosine::Cosines;
 use crate::sample::random::Random;
-use crate::sample::sphere::{SEED, add_direction, cosine, norm, opposite, seed, unit, upright};
+use crate::sample::sphere::{
+    SEED, add_direction, cosine, direction, inner, norm, opposite, seed, unit, upright,
+};
 use crate::vector::{Ball, Shape};
 use shuffledp_accounting::{DirectionLaw, Mechanism};
 use std::marker::PhantomData;
@@ -164,6 +167,49 @@ impl<S> Ball for Leaning<S> {
         Ok(())
     }
 
+    /// Draws the cosine of a seed that leans by itself, and then one direction, which is turned until it has
+    /// that cosine: seen from the vector, all directions of one cosine are alike. A report of large ε₀ takes
+    /// hundreds of expansions; this takes one.
+    fn contribute<R: Random + ?Sized>(
+        &self,
+        value: &[f32],
+        random: &mut R,
+        sums: &mut [f64],
+    ) -> Result<(), Error> {
+        let size = norm(value);
+        let upright = round_up(upright(size, self.shape.radius), random);
+        let mut seed = [0; SEED];
+        random.fill(&mut seed);
+        if !self.lean.toss(random) {
+            add_direction(&seed, sums);
+            return Ok(());
+        }
+        let mut cosines = Cosines::new(value.len(), random);
+        let wanted = loop {
+            let cosine = cosines.next(random).abs();
+            if round_up(self.kept(cosine), random) {
+                break if upright { cosine } else { -cosine };
+            }
+        };
+        let unit = unit(value, size);
+        let direction = direction(&seed, value.len());
+        // Over the square of a length that rounding has not left at 1: what is beside is at a right angle.
+        let own = inner(&direction, &unit) / inner(&unit, &unit);
+        let beside = |v: &f32, x: &f32| f64::from(*v) - own * f64::from(*x);
+        // Its length by itself: √(1 − own²) would lose all digits near the vector.
+        let square: f64 = direction
+            .iter()
+            .zip(&unit)
+            .map(|(v, x)| beside(v, x).powi(2))
+            .sum();
+        let across = ((1.0 - wanted) * (1.0 + wanted)).max(0.0);
+        let scale = (across / square.max(f64::MIN_POSITIVE)).sqrt();
+        for ((sum, v), x) in sums.iter_mut().zip(&direction).zip(&unit) {
+            *sum += wanted * f64::from(*x) + scale * beside(v, x);
+        }
+        Ok(())
+    }
+
     /// The norm of a decoded report, r/m.
     fn length(&self) -> f64 {
         self.shape.radius / (self.lean.probability() * self.reach)
@@ -178,5 +224,83 @@ impl<S> Ball for Leaning<S> {
         let up = upright(size, self.shape.radius);
         let leaning = up * at(cosine) + (1.0 - up) * at(-cosine);
         Some(self.lean.complement() + self.lean.probability() * leaning)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::randomizer::Randomizer;
+    use crate::sample::random::Simulated;
+    use crate::sample::sphere::{inner, norm, unit};
+    use crate::vector::{PrivUnit, Ramp, VectorSum};
+
+    const MANY: usize = 20_000;
+
+    /// The largest distance between the distribution functions of two samples of one size.
+    fn distance(mut one: Vec<f64>, mut other: Vec<f64>) -> f64 {
+        one.sort_by(f64::total_cmp);
+        other.sort_by(f64::total_cmp);
+        let (mut at, mut largest) = (0, 0.0f64);
+        for (place, x) in one.iter().enumerate() {
+            while at < other.len() && other[at] <= *x {
+                at += 1;
+            }
+            largest = largest.max((place as f64 + 1.0 - at as f64).abs());
+        }
+        largest / one.len() as f64
+    }
+
+    /// A contribution against a report that is drawn and read, by the way along the vector, the way along
+    /// another direction that is not at a right angle to it, and the length.
+    fn compared<R>(randomizer: &R, value: &[f32])
+    where
+        R: Randomizer<Value = [f32], Tally = VectorSum>,
+    {
+        let mut random = Simulated::new(3, value.len() as u64);
+        let mut other = value.to_vec();
+        other[0] += 0.3;
+        other[1] -= 0.2;
+        let size = norm(&other);
+        let toward = unit(value, norm(value));
+        let mut seen = [const { [const { Vec::new() }; 2] }; 2];
+        for _ in 0..MANY {
+            for (fast, seen) in seen.iter_mut().enumerate() {
+                let mut tally = randomizer.tally();
+                if fast == 1 {
+                    randomizer
+                        .contribute(value, &mut random, &mut tally)
+                        .unwrap();
+                } else {
+                    let mut report = vec![0; randomizer.report_length()];
+                    randomizer.draw(value, &mut random, &mut report);
+                    randomizer.add(&report, &mut tally).unwrap();
+                }
+                assert_eq!(tally.reports(), 1);
+                let direction: Vec<f32> = tally.total.iter().map(|x| *x as f32).collect();
+                let length = norm(&direction);
+                assert!((length - 1.0).abs() < 1e-5, "{fast} {length}: {value:?}");
+                seen[0].push(inner(&direction, &toward));
+                seen[1].push(inner(&direction, &other) / size);
+            }
+        }
+        let [drawn, fast] = seen;
+        for (drawn, fast) in drawn.into_iter().zip(fast) {
+            // Two samples of one law are further apart with probability 2e^{-18}.
+            let far = distance(drawn, fast);
+            assert!(far < 3.0 / (MANY as f64).sqrt(), "{}: {far}", value.len());
+        }
+    }
+
+    #[test]
+    fn contributions_have_the_law_of_reports() {
+        for d in [2, 3, 40] {
+            let part = (0.64 / d as f32).sqrt();
+            for value in [vec![part; d], vec![0.0; d]] {
+                compared(&Ramp::new(d, 1.0, 3.0, None).unwrap(), &value);
+                compared(&PrivUnit::new(d, 1.0, 2.0).unwrap(), &value);
+            }
+        }
     }
 }
