@@ -136,3 +136,59 @@ fn an_address_elsewhere_must_be_encrypted() {
         assert!(code == 2 && error.contains(says), "{error}");
     }
 }
+
+/// Events are about windows, batches and keys. None is about a report or a connection: there are as many
+/// however many people answer, and nothing that was sent is in one, nor who sent it.
+#[test]
+fn events_tell_nothing_of_a_report() {
+    let told = |devices: u32| {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        ask(folder, "keys analyzer");
+        let token: Value =
+            serde_json::from_str(&ask(folder, "keys token --format json").0).unwrap();
+        let task = ask(
+            folder,
+            "task new --name smokers --randomizer rr --epsilon0 1 --labels no,yes --users 2 \
+             --target-epsilon 1 --delta 1e-6 --analyzer-key analyzer.pub --out task.json --format json",
+        );
+        let task: Value = serde_json::from_str(&task.0).unwrap();
+        running::configure(folder, token["sha256"].as_str().unwrap());
+        let mut shuffler = Shuffler::start(folder);
+        let id = task["id"].as_str().unwrap();
+        ask(folder, "keys shuffler --out other");
+        for device in 0..devices {
+            let report = format!(
+                "report --task task.json --to http://{} --value no --ledger {device}.json",
+                shuffler.public
+            );
+            assert_eq!(ask(folder, &report).2, 0);
+        }
+        // What opens with no key of this shuffler's.
+        let path = format!("/v1/tasks/{id}/reports");
+        assert!(shuffler.post(&path, &[0; 188]).starts_with("HTTP/1.1 4"));
+        shuffler.close_window(id);
+        shuffler.events()
+    };
+    let (few, many) = (told(3), told(9));
+    assert_eq!(few.len(), many.len(), "{few:?} {many:?}");
+    let known = [
+        "message",
+        "task",
+        "window",
+        "context",
+        "state",
+        "reports",
+        "first_open",
+        "event",
+    ];
+    for line in few.iter().chain(&many) {
+        let event: Value = serde_json::from_str(line).unwrap();
+        for (name, value) in event["fields"].as_object().unwrap() {
+            assert!(known.contains(&name.as_str()), "{name}: {line}");
+            // Of one length: hashes of tasks and contexts. Addresses have a colon between numbers.
+            let text = value.to_string();
+            assert!(!text.contains("127.0.0.1"), "{line}");
+        }
+    }
+}

@@ -558,6 +558,40 @@ fn batches_of_windows_that_are_closed_by_hand_are_destroyed_too() {
     assert_eq!(running.batches(), []);
 }
 
+/// Not ready without a key that devices may seal to, and without a store that can be written.
+#[test]
+fn readiness_is_that_of_keys_and_store() {
+    let running = Running::start(None, |_| {});
+    let ready = || get(&format!("{}/readyz", running.url), None, "*/*");
+    assert_eq!(ready().0, 200);
+    let folder = &running.config.keys.folder;
+    let away = running.folder.path().join("away");
+    std::fs::create_dir(&away).unwrap();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        if entry
+            .path()
+            .extension()
+            .is_some_and(|ending| ending == "key")
+        {
+            std::fs::rename(entry.path(), away.join(entry.file_name())).unwrap();
+        }
+    }
+    running.service.tick();
+    let (status, text) = ready();
+    assert_eq!(
+        (status, text.contains("no active key")),
+        (503, true),
+        "{text}"
+    );
+    for entry in std::fs::read_dir(&away).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::rename(entry.path(), folder.join(entry.file_name())).unwrap();
+    }
+    running.service.tick();
+    assert_eq!(ready().0, 200);
+}
+
 /// What the analyzer asks for tells nothing about a window that is open, nor about a batch that expired.
 #[test]
 fn a_batch_that_is_not_released_is_as_if_it_were_not_there() {
@@ -845,7 +879,6 @@ fn the_promise_is_shown_to_people_and_to_programs() {
     let upper = running.task.answer().upper().value();
     assert_eq!(task["guarantee"]["certified"]["upper"]["value"], upper);
     let (_, page) = get(&url, None, "text/html,*/*");
-    let page = page.replace("&#39;", "'");
     for sentence in running.task.guarantee().unwrap().sentences() {
         let in_html = sentence.replace('\'', "&#39;");
         assert!(page.contains(&in_html), "{sentence}");

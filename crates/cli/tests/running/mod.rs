@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 
 /// Writes the configuration of a shuffler of `task.json`.
 pub(crate) fn configure(folder: &Path, token_hash: &str) {
@@ -20,6 +21,7 @@ pub(crate) struct Shuffler {
     pub(crate) child: Child,
     pub(crate) public: String,
     operator: String,
+    events: Option<JoinHandle<Vec<String>>>,
 }
 
 impl Shuffler {
@@ -38,13 +40,37 @@ impl Shuffler {
             }
         };
         // Events that nobody reads would stop it.
-        std::thread::spawn(move || events.for_each(drop));
+        let events = std::thread::spawn(move || events.map_while(Result::ok).collect());
         let address = |field: &str| listens[field].as_str().unwrap().to_owned();
         Self {
             child,
             public: address("public"),
             operator: address("operator"),
+            events: Some(events),
         }
+    }
+
+    /// Ends it, and gives the events since it listened.
+    // Not every test asks.
+    #[allow(dead_code)]
+    pub(crate) fn events(&mut self) -> Vec<String> {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.events.take().unwrap().join().unwrap()
+    }
+
+    /// A request at the public address, by hand: the answer as it comes.
+    // Not every test asks.
+    #[allow(dead_code)]
+    pub(crate) fn post(&self, path: &str, body: &[u8]) -> String {
+        let mut stream = TcpStream::connect(&self.public).unwrap();
+        let length = body.len();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n");
+        write!(stream, "{head}Connection: close\r\n\r\n").unwrap();
+        stream.write_all(body).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 
     pub(crate) fn close_window(&self, task: &str) -> String {
