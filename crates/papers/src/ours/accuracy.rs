@@ -84,7 +84,7 @@ const BUDGETS: [Budget; 5] = [
 ];
 
 /// Other ways to spend ε = 1: ε₀, and rounds in which everybody takes part.
-const MORE: [(f64, u64); 4] = [(1.5, 23_000), (1.9, 10_900), (3.0, 2_090), (4.0, 612)];
+const MORE: [(f64, u64); 4] = [(1.5, 22_900), (1.9, 10_800), (3.0, 2_080), (4.0, 610)];
 
 /// The variance of one decoded report of a vector of length 1 in one coordinate, measured: that of the mean
 /// of many, times their number. The noise of a mean gradient is this, over the number of reports.
