@@ -12,7 +12,7 @@
 //! on the side where it falls, below the number of users with about the least ε.
 
 use crate::account::{Account, account};
-use crate::bound::{Answer, Delta, Epsilon};
+use crate::bound::{Answer, Delta, Epsilon, Side};
 use crate::error::{Error, Parameter};
 use crate::mechanism::Local;
 use crate::plan::Plan;
@@ -20,6 +20,21 @@ use crate::round::Round;
 
 /// Relative distance in the value at which the search ends: 0.05 %.
 const TOLERANCE: f64 = 5e-4;
+
+/// Far from the budget ε of several rounds is computed to this relative accuracy, in less time, …
+const ROUGH: f64 = 1e-2;
+/// … and decides where ln of it is this far from the budget on the side that it certifies: a rough upper
+/// bound that meets the budget does, and a rough lower one that exceeds it does …
+const CLEAR: f64 = 0.05;
+/// … or, for an upper bound, this far on the other side. A rough lower bound may be far too small.
+const CLEARLY_BEYOND: f64 = 0.4;
+/// The first stride of a search from scratch.
+const STRIDE: f64 = 4.0;
+/// Where a search begins near its end, the first stride is as long as it would be if ε grew with this power
+/// of the value, …
+const USUAL_POWER: f64 = 1.5;
+/// … and at least this.
+const LEAST_STRIDE: f64 = 1.01;
 
 /// The largest σ of discrete Gaussian noise, in the unit of the interval: devices draw it exactly, and are
 /// limited to it.
@@ -160,36 +175,73 @@ pub fn calibrate<E: From<Error>>(
     let (budget, at) = (target.value(), delta.value());
     // Refuses a δ that no account answers, before anything is searched.
     let range = unknown.range_of(delta, &plan)?;
-    let (easiest, ..) = range;
-    let first = account(&plan(easiest)?)?.epsilon(delta)?;
-    if first.upper().get() > target {
+    let (easiest, _, start) = range;
+    account(&plan(easiest)?)?;
+    let excess = |value: f64, side: Side| {
+        let Ok(plan) = plan(value) else {
+            // For example a sample larger than the number of users. The easiest value was seen to be valid.
+            return Ok(f64::INFINITY);
+        };
+        excess_of(&account(&plan)?, side, at, budget)
+    };
+    let found = hardest(unknown, range, (start, STRIDE), |value| {
+        excess(value, Side::Upper)
+    })?;
+    let Some((value, is_extreme)) = found else {
         return Err(E::from(Error::BudgetNotMet {
             parameter: unknown.parameter(),
             value: easiest,
-            epsilon: first.upper().value(),
+            epsilon: account(&plan(easiest)?)?.epsilon(delta)?.upper().value(),
             target: budget,
         }));
-    }
-    let search = |bound: &dyn Fn(&Account) -> Result<f64, Error>| {
-        hardest(unknown, range, |value| match plan(value) {
-            Ok(plan) => Ok((bound(&account(&plan)?)? / budget).ln()),
-            // For example a sample larger than the number of users. The easiest value was seen to be valid.
-            Err(_) => Ok(f64::INFINITY),
-        })
     };
-    let (value, is_extreme) = search(&|account| account.upper_epsilon(at))?;
     let value = unknown.short(value, range);
     let attains = |(round, _): &(Round, u64)| round.mechanism().has_lower_bound();
+    let answer = account(&plan(value)?)?.epsilon(delta)?;
     let at_best = match plan(value)?.rounds().iter().all(attains) {
-        true => Some(search(&|account| account.lower_epsilon(at))?.0),
+        true if is_extreme => Some(value),
+        // What meets the budget by the upper bound meets it by the lower one.
+        true => {
+            let known = (answer.lower().value() / budget).ln();
+            let stride = (-known / USUAL_POWER).exp().clamp(LEAST_STRIDE, STRIDE);
+            let found = hardest(unknown, range, (value, stride), |tried| {
+                match tried == value {
+                    true => Ok(known),
+                    false => excess(tried, Side::Lower),
+                }
+            })?;
+            Some(found.map_or(value, |(best, _)| best))
+        }
         false => None,
     };
     Ok(Calibration {
         value,
         is_extreme,
-        answer: account(&plan(value)?)?.epsilon(delta)?,
+        answer,
         at_best,
     })
+}
+
+/// ln of ε over the budget, by the bound of one side.
+fn excess_of(account: &Account, side: Side, delta: f64, budget: f64) -> Result<f64, Error> {
+    let excess = |account: &Account| {
+        let epsilon = match side {
+            Side::Upper => account.upper_epsilon(delta),
+            Side::Lower => account.lower_epsilon(delta),
+        };
+        epsilon.map(|epsilon| (epsilon / budget).ln())
+    };
+    if account.total() > 1.0 {
+        let rough = excess(&account.clone().with_accuracy(ROUGH)?)?;
+        let (below, above) = match side {
+            Side::Upper => (-CLEAR, CLEARLY_BEYOND),
+            Side::Lower => (f64::NEG_INFINITY, CLEAR),
+        };
+        if !(below..=above).contains(&rough) {
+            return Ok(rough);
+        }
+    }
+    excess(account)
 }
 
 /// Whether every user adds to δ, so that more users are not always better.
@@ -237,27 +289,26 @@ fn users_with_least_epsilon<E>(
     Ok(best.0)
 }
 
-/// The value with the largest ε within the budget, and whether it is the end of the range. `excess` is ln of
-/// ε over the budget. The `easiest` value is known to meet the budget.
+/// The value with the largest ε within the budget, and whether it is the end of the range; `None` if none is.
+/// `excess` is ln of ε over the budget.
 fn hardest<E>(
     unknown: Unknown,
-    (easiest, limit, start): (f64, f64, f64),
+    (easiest, limit, _): (f64, f64, f64),
+    (start, mut stride): (f64, f64),
     excess: impl Fn(f64) -> Result<f64, E>,
-) -> Result<(f64, bool), E> {
-    let (mut met, mut unmet) = ((easiest, f64::NEG_INFINITY), None);
+) -> Result<Option<(f64, bool)>, E> {
+    let (mut met, mut unmet) = (None, None);
     // Growing strides towards the threshold, until it lies between two values.
     let mut value = unknown.rounded(start);
-    let mut stride: f64 = 4.0;
     loop {
         let found = excess(value)?;
         let reached = found <= 0.0;
-        if reached {
-            met = (value, found);
-        } else {
-            unmet = Some((value, found));
+        match reached {
+            true => met = Some((value, found)),
+            false => unmet = Some((value, found)),
         }
         let towards = if reached { limit } else { easiest };
-        if reached == unmet.is_some() || value == towards {
+        if met.is_some() && unmet.is_some() || value == towards {
             break;
         }
         let next = if towards > value {
@@ -268,8 +319,11 @@ fn hardest<E>(
         value = unknown.rounded(next);
         stride = (stride * stride).min(1e6);
     }
+    let Some(mut met) = met else {
+        return Ok(None);
+    };
     let Some(mut unmet) = unmet else {
-        return Ok((met.0, true));
+        return Ok(Some((met.0, true)));
     };
     // On logarithmic scales ε is nearly linear in the value: interpolate, and aim a little above and below
     // the result in turn, so that both ends of the bracket move.
@@ -282,7 +336,7 @@ fn hardest<E>(
             high <= low * (1.0 + TOLERANCE)
         };
         if close {
-            return Ok((met.0, false));
+            return Ok(Some((met.0, false)));
         }
         let aimed = met.1 / (met.1 - unmet.1);
         let part = if steps % 3 == 2 || !aimed.is_finite() {

@@ -34,6 +34,12 @@ pub(crate) const TARGET: f64 = 1e-7;
 /// Relative distance in ε at which the search for ε stops, far below the error of the lattice.
 pub(crate) const TOLERANCE: f64 = 1e-8;
 
+/// An estimate of ε is not improved further where it is off by less than this, relatively: secants find the
+/// rest in a few steps.
+const ROUGHLY_RIGHT: f64 = 1e-3;
+/// Most steps of Newton's method, each as long as a step of the search.
+const MOST_REFINEMENTS: u32 = 6;
+
 /// A number of rounds, all described on the same side of the truth.
 #[derive(Clone, Debug)]
 pub struct Composition {
@@ -170,7 +176,9 @@ impl Composition {
         };
         let ramp = self.sum.saturating_ramp();
         let guess = match ramp.estimate_crossing(ln_delta) {
-            Some(epsilon) if epsilon > 0.1 * self.loss_moments().1.sqrt() => (epsilon, 1e-4),
+            Some(epsilon) if epsilon > 0.1 * self.loss_moments().1.sqrt() => {
+                (self.refined(&ramp, epsilon, ln_delta), 1e-4)
+            }
             // Near δ(0), or where losses are far from Gaussian, the estimate is not used.
             _ if self.ln_delta(&ramp, 0.0) <= ln_delta => return 0.0,
             _ => (self.guess(delta), 0.02),
@@ -182,6 +190,21 @@ impl Composition {
             Side::Upper => crossing.below,
             Side::Lower => crossing.above,
         }
+    }
+
+    /// An estimate of ε that may be off by percents, made better by Newton's method: ln δ falls by about c
+    /// for each unit of ε. Rare large losses are what the saddle-point expansion does not see.
+    fn refined(&self, ramp: &Ramp, estimate: f64, ln_delta: f64) -> f64 {
+        let mut epsilon = estimate;
+        for _ in 0..MOST_REFINEMENTS {
+            let excess = self.ln_delta(ramp, epsilon) - ln_delta;
+            let step = ramp.slope().map_or(f64::NAN, |slope| excess / slope);
+            if !step.is_finite() || step.abs() <= ROUGHLY_RIGHT * epsilon {
+                break;
+            }
+            epsilon = (epsilon + step).clamp(0.5 * epsilon, (2.0 * epsilon).min(self.reach()));
+        }
+        epsilon
     }
 
     /// ε of a Gaussian loss with these moments.

@@ -125,3 +125,7 @@ impl Wanted {
 /// Smallest ln value that is enclosed from below. No double holds e^−760 (the smallest is e^−744.4), so a
 /// value whose Chernoff bound is smaller is reported as [0, Chernoff bound].
 pub(crate) const NEGLIGIBLE: f64 = -760.0;
+
+/// No integral is tried where ln of the integrand is known to no better than this: it would say little more
+/// than Chernoff's bound does, and each try would take seconds.
+pub(crate) const LOST: f64 = 1.0;

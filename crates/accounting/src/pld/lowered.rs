@@ -3,7 +3,7 @@
 
 use super::hull::Dot;
 use super::lattice::Lattice;
-use shuffledp_numerics::rounding::ROUNDING_TWICE;
+use shuffledp_numerics::rounding::{ROUNDING_TWICE, exp_down, exp_up};
 use shuffledp_numerics::special::{exp, expm1};
 
 /// Enclosures of r = h − (1 − α)₊ at consecutive lattice points on both sides of α = 1, at least two on each.
@@ -24,12 +24,37 @@ enum Line {
 
 impl<'a> Enclosed<'a> {
     /// `values` at the indices `first`, `first` + 1, …
-    pub(super) fn new(lattice: &'a Lattice, first: i64, values: Vec<(f64, f64)>) -> Self {
+    fn new(lattice: &'a Lattice, first: i64, values: Vec<(f64, f64)>) -> Self {
         Self {
             lattice,
             first,
             values,
         }
+    }
+
+    /// From the values of h at the losses 0, `step`, …, and those of the other direction, which are mirrored:
+    /// to the left of α = 1, h is α h(1/α).
+    pub(super) fn around_zero(
+        lattice: &'a Lattice,
+        ahead: &[(f64, f64)],
+        behind: &[(f64, f64)],
+    ) -> Self {
+        let left = behind.len() as i64 - 1;
+        let mirrored = (1..=left).rev().map(|i| {
+            let (lower, upper) = behind[i as usize];
+            let loss = lattice.loss(i);
+            (lower * exp_down(-loss), upper * exp_up(-loss))
+        });
+        let values = mirrored.chain(ahead.iter().copied()).collect();
+        Self::new(lattice, -left, values)
+    }
+
+    /// Whether nothing is left after lowering: a convex function that is zero at both ends and at α = 1 is
+    /// zero in between. The value at α = 1 depends on three points on either side; more of them do not
+    /// change it.
+    pub(super) fn is_lost(&self) -> bool {
+        let at_one = self.lowered().into_iter().find(|dot| dot.index == 0);
+        at_one.is_none_or(|dot| dot.value == 0.0)
     }
 
     fn last(&self) -> i64 {

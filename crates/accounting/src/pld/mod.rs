@@ -63,7 +63,7 @@ pub use resolution::{ComposedRounds, Resolution, Values};
 use resolution::{LARGEST_LOSS, POINTS, is_direct};
 use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::lattice::Measure;
-use shuffledp_numerics::rounding::{ROUNDING_TWICE, exp_down, exp_up};
+use shuffledp_numerics::rounding::{ROUNDING_TWICE, exp_up};
 use shuffledp_numerics::search::{bisect_integers_from_below, bisect_on_log_scale};
 use shuffledp_numerics::special::ln;
 use std::sync::Arc;
@@ -73,6 +73,10 @@ use values::{parallel, sparse};
 /// below the accuracy of a composed ε. Mass beyond is moved to the edge (pessimistic) or dropped
 /// (optimistic).
 const LEFT_TAIL: f64 = 1e-10;
+
+/// Whether anything is left of a distribution after its values were lowered is decided by this many lattice
+/// points on either side of zero.
+const AROUND_ZERO: i64 = 3;
 
 /// A bound that takes long is first evaluated at one in this many of the points where it is to be known.
 const LOOK: usize = 12;
@@ -179,7 +183,7 @@ impl Pld {
         let reach = lattice.index_above(bounds.flat_from()).min(MOST_POINTS);
         let last = first_index(reach, |i| bounds.meets(lattice.loss(i), resolution.ln_tail));
         let asked = match bounds.is_expensive() {
-            true => sparse(last),
+            true => sparse(last, accuracy),
             false => (0..=last).collect(),
         };
         let losses: Vec<f64> = asked.iter().map(|&i| lattice.loss(i)).collect();
@@ -268,11 +272,22 @@ impl Pld {
         let last = first_index(reach, |i| upper(ahead, i) <= resolution.ln_tail).max(2);
         let ln_left = ln(LEFT_TAIL * profile.loss_deviation());
         let left = first_index(reach, |i| upper(behind, i) - lattice.loss(i) <= ln_left).max(2);
-        let ahead_values = lattice.values(profile, ahead, last, resolution, Wanted::Both)?;
+        let values = |direction: Direction, last: i64| {
+            lattice.values(profile, direction, last, resolution, Wanted::Both)
+        };
+        // Where evaluations take long: the points around zero alone say whether all mass would be there.
+        if profile.is_expensive() && last.max(left) > AROUND_ZERO {
+            let near = |direction, end: i64| values(direction, end.min(AROUND_ZERO));
+            let (ahead, behind) = (near(ahead, last)?, near(behind, left)?);
+            if Enclosed::around_zero(&lattice, &ahead, &behind).is_lost() {
+                return Self::below(&lattice, &ahead, &behind, limit);
+            }
+        }
+        let ahead_values = values(ahead, last)?;
         let behind_values = if profile.atoms().is_symmetric() && left <= last {
             ahead_values[..=left as usize].to_vec()
         } else {
-            lattice.values(profile, behind, left, resolution, Wanted::Both)?
+            values(behind, left)?
         };
         Self::below(&lattice, &ahead_values, &behind_values, limit)
     }
@@ -308,16 +323,8 @@ impl Pld {
         behind: &[(f64, f64)],
         limit: f64,
     ) -> Option<Self> {
-        let left = behind.len() as i64 - 1;
-        // To the left of α = 1: α h(1/α).
-        let mirrored = (1..=left).rev().map(|i| {
-            let (lower, upper) = behind[i as usize];
-            let loss = lattice.loss(i);
-            (lower * exp_down(-loss), upper * exp_up(-loss))
-        });
-        let excess = mirrored.chain(ahead.iter().copied()).collect();
-        let lowered = Enclosed::new(lattice, -left, excess).lowered();
-        let split = left as usize;
+        let lowered = Enclosed::around_zero(lattice, ahead, behind).lowered();
+        let split = behind.len() - 1;
         let masses = lattice.masses(&lowered[..=split], &lowered[split..], Side::Lower);
         Some(Self {
             side: Side::Lower,
@@ -411,12 +418,16 @@ fn first_index(reach: i64, condition: impl Fn(i64) -> bool) -> i64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{LOOK, smallest};
+    use super::lattice::Lattice;
+    use super::{LOOK, Pld, Resolution, Values, smallest};
     use crate::cells::Fineness;
+    use crate::gaussian::pair;
     use crate::laws::Priced;
     use crate::local::Domain;
     use crate::mechanism::Mechanism;
+    use crate::profile::{Direction, Profile};
     use crate::round::Round;
+    use shuffledp_numerics::enclosure::Wanted;
 
     /// The law is below the bound without a shuffler at small losses and far above it at large ones.
     #[test]
@@ -433,5 +444,42 @@ mod tests {
         }
         let is_law = |(_, name): &(f64, &str)| *name == "profile";
         assert!(found.iter().any(is_law) && !found.iter().all(is_law));
+    }
+
+    /// Where a few points say that all is lost, the whole of them says the same.
+    #[test]
+    fn a_lattice_that_loses_everything_is_told_by_the_points_around_zero() {
+        let mut lost = 0;
+        for (sigma, exponent) in [(0.2, -1), (0.25, 0), (0.3, -4), (1.0, -3)] {
+            let atoms = pair(sigma, Fineness::Rough).unwrap();
+            let profile = Profile::new(atoms, 200);
+            let resolution = Resolution {
+                exponent,
+                ln_tail: -20.0,
+                values: Values::Evaluated(1e-2),
+            };
+            let lattice = Lattice::new(exponent);
+            for direction in [Direction::Forward, Direction::Reverse] {
+                let found = Pld::optimistic(&profile, direction, resolution).unwrap();
+                let limit = profile.atoms().loss_limit();
+                let last = lattice.index_above(limit.min(30.0));
+                let values = |direction| {
+                    let wanted = Wanted::Both;
+                    lattice
+                        .values(&profile, direction, last, resolution, wanted)
+                        .unwrap()
+                };
+                let (ahead, behind) = (values(direction), values(direction.reversed()));
+                let whole = Pld::below(&lattice, &ahead, &behind, limit).unwrap();
+                let is_lost = |pld: &Pld| pld.losses().points() == 1;
+                assert_eq!(
+                    is_lost(&found),
+                    is_lost(&whole),
+                    "sigma {sigma}, 2^{exponent}"
+                );
+                lost += usize::from(is_lost(&found));
+            }
+        }
+        assert!((1..8).contains(&lost), "{lost}");
     }
 }

@@ -12,7 +12,10 @@ use shuffledp_numerics::special::expm1;
 
 /// For expensive profiles only: after index i the next index evaluated is i + max(1, i/`SPARSE`), so that
 /// neighboring losses differ by about 1/90 of themselves. Chosen by experiment.
-const SPARSE: i64 = 90;
+const SPARSE: f64 = 90.0;
+/// Where no more than this relative accuracy in ε is asked for, they differ by more, in proportion to its
+/// square root, as the steps of the lattice do.
+const ROUGH: f64 = 1e-3;
 
 impl Lattice {
     /// Enclosures of h at the lattice points 0 to `last`.
@@ -48,7 +51,7 @@ impl Lattice {
                 if !profile.is_expensive() {
                     return Some(parallel(last, at));
                 }
-                let asked = sparse(last);
+                let asked = sparse(last, accuracy);
                 let known = parallel(asked.len() as i64 - 1, |k| at(asked[k as usize]));
                 Some(self.filled(&asked, &known))
             }
@@ -98,11 +101,12 @@ impl Lattice {
 }
 
 /// Indices from 0 to `last`: every one up to 2·`SPARSE`, then in growing steps.
-pub(super) fn sparse(last: i64) -> Vec<i64> {
+pub(super) fn sparse(last: i64, accuracy: f64) -> Vec<i64> {
+    let part = (SPARSE * (ROUGH / accuracy).sqrt().min(1.0)) as i64;
     let mut indices = vec![0];
     let mut i = 0;
     while i < last {
-        i = (i + (i / SPARSE).max(1)).min(last);
+        i = (i + (i / part).max(1)).min(last);
         indices.push(i);
     }
     indices

@@ -7,7 +7,7 @@ use super::tilted::{Table, TiltedMeasure};
 use crate::laplace::{Line, Node, Saddle};
 use crate::rounding::ROUNDING;
 use crate::special::{atan2, exp, ln, ln_1p};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::f64::consts::PI;
 use std::rc::Rc;
 
@@ -22,6 +22,9 @@ const FEW_TERMS: f64 = 1e5;
 /// Limits the nodes of a table, and so its memory to some 100 MB. A sum with more nodes has many terms, and
 /// few of its nodes matter.
 const MOST_TABLED: f64 = 4e6;
+
+/// Parts of the way to the last node, at no simple ratios.
+const PROBES: [f64; 6] = [0.11, 0.23, 0.37, 0.53, 0.71, 0.89];
 
 /// A phase that is off by more than this is not used.
 const LOST_PHASE: f64 = 0.5;
@@ -78,6 +81,8 @@ pub(super) struct LatticeLine<'a, 'm> {
     pub(super) saddle: &'a Saddle,
     pub(super) prepared: &'a Prepared<'m>,
     pub(super) table: RefCell<Option<Rc<Table>>>,
+    /// Whether more nodes matter than may be evaluated.
+    pub(super) hopeless: Cell<bool>,
 }
 
 impl LatticeLine<'_, '_> {
@@ -178,7 +183,20 @@ impl Line for LatticeLine<'_, '_> {
     }
 
     fn announce(&self, step: f64, last: f64) {
-        if !(FEW_NODES..=MOST_TABLED).contains(&last) {
+        // Is the integrand above e^−40 far from the real axis?
+        let alive = |fraction: f64| {
+            let theta = (fraction * last).round() * step;
+            self.node(theta, f64::NEG_INFINITY).ln_modulus > -40.0
+        };
+        if last > MOST_TABLED {
+            // Where it is nearly everywhere, the nodes are too many, and none is evaluated.
+            let share =
+                PROBES.into_iter().filter(|part| alive(*part)).count() as f64 / PROBES.len() as f64;
+            self.hopeless
+                .set(share > 0.5 && share * last > self.most_nodes());
+            return;
+        }
+        if last < FEW_NODES {
             return;
         }
         let kept = self.prepared.table.borrow().clone();
@@ -186,16 +204,11 @@ impl Line for LatticeLine<'_, '_> {
             self.table.replace(Some(table));
             return;
         }
-        // Is the integrand above e^−40 far from the real axis? Then most nodes will be needed.
-        let alive = |fraction: f64| {
-            let theta = (fraction * last).round() * step;
-            self.node(theta, f64::NEG_INFINITY).ln_modulus > -40.0
-        };
-        // Or is it above that at more nodes than a transform costs?
+        // Where it is, most nodes will be needed. Or is it above that at more nodes than a transform costs?
         let terms: f64 = self.prepared.parts.iter().map(|part| part.count).sum();
         let some = MANY_ALIVE / last;
         let many = self.tabulate_early && terms < FEW_TERMS && alive(some);
-        if many || [0.11, 0.23, 0.37, 0.53, 0.71, 0.89].into_iter().any(alive) {
+        if many || PROBES.into_iter().any(alive) {
             let finest = self
                 .prepared
                 .parts
@@ -209,6 +222,9 @@ impl Line for LatticeLine<'_, '_> {
     }
 
     fn most_nodes(&self) -> f64 {
+        if self.hopeless.get() {
+            return 0.0;
+        }
         if self.table.borrow().is_some() {
             return f64::INFINITY;
         }

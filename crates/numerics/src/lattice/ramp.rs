@@ -3,11 +3,11 @@
 use super::line::{LatticeLine, Prepared};
 use super::measure::Tilt;
 use super::sum::Sum;
-use crate::enclosure::{LnEnclosure, NEGLIGIBLE};
+use crate::enclosure::{LOST, LnEnclosure, NEGLIGIBLE};
 use crate::laplace::{self, Kernel, Saddle};
 use crate::saddle::{Found, SaddleSearch};
 use crate::special::{ln, ln_1p};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::f64::consts::PI;
 use std::rc::Rc;
 
@@ -129,7 +129,7 @@ impl<'a> Ramp<'a> {
             return LnEnclosure::at_most(mass);
         };
         let chernoff = saddle.ln_chernoff(kernel).min(mass);
-        if chernoff < NEGLIGIBLE {
+        if chernoff < NEGLIGIBLE || saddle.error > LOST {
             return LnEnclosure::at_most(chernoff);
         }
         let line = LatticeLine {
@@ -140,6 +140,7 @@ impl<'a> Ramp<'a> {
             saddle: &saddle,
             prepared: &prepared,
             table: RefCell::new(None),
+            hopeless: Cell::new(false),
         };
         let enclosure = laplace::integrate(&line, &saddle, kernel, target);
         LnEnclosure {
@@ -171,6 +172,11 @@ impl<'a> Ramp<'a> {
             c = (c + move_by).clamp(0.3 * c, 3.0 * c);
         }
         None
+    }
+
+    /// About −d ln E/dt at the t of the last value: the c of its line. `None` before the first value.
+    pub fn slope(&self) -> Option<f64> {
+        self.prepared.borrow().as_ref().map(|prepared| prepared.c)
     }
 
     /// A line near the c > 0 where K(c) − ct + ln f̂(c) is least, with the numbers prepared on it.

@@ -20,7 +20,7 @@ mod direct;
 mod many;
 mod tilt;
 
-use crate::enclosure::{LnEnclosure, NEGLIGIBLE, Wanted};
+use crate::enclosure::{LOST, LnEnclosure, NEGLIGIBLE, Wanted};
 use crate::laplace::Kernel;
 use crate::rounding::ROUNDING;
 use crate::special;
@@ -159,8 +159,11 @@ impl Sum<'_> {
         if chernoff < NEGLIGIBLE {
             return LnEnclosure::at_most(chernoff);
         }
-        direct::evaluate(self, &tilted.saddle, accuracy)
-            .unwrap_or_else(|| contour::evaluate(self, &tilted, accuracy))
+        let lost = tilted.saddle.error > LOST;
+        direct::evaluate(self, &tilted.saddle, accuracy).unwrap_or_else(|| match lost {
+            true => LnEnclosure::at_most(chernoff),
+            false => contour::evaluate(self, &tilted, accuracy),
+        })
     }
 }
 

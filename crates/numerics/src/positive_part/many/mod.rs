@@ -7,7 +7,8 @@
 //! 2. **Off a lattice** (`thinning`). For very many terms the transform decays quickly. Neighboring atoms are
 //!    merged on the safe side, and some hundred nodes of the Laplace integral (`contour`) are cheaper than a
 //!    lattice and free of the rounding of m-th powers. Where it would take longer, the lattice goes
-//!    first for an upper end.
+//!    first for an upper end. A lower end tries it where rare large terms dominate, too, and takes the
+//!    lattice where it is not quick.
 //! 3. **On a lattice** (`grid`). Otherwise the law is moved to a lattice on the safe side, and a handful of
 //!    Fourier transforms gives the sum of any number of terms ([`crate::lattice`]).
 //!
@@ -20,7 +21,7 @@ mod thinning;
 
 use super::tilt::Tilted;
 use super::{Sum, contour};
-use crate::enclosure::{End, LnEnclosure, NEGLIGIBLE, Wanted};
+use crate::enclosure::{End, LOST, LnEnclosure, NEGLIGIBLE, Wanted};
 use crate::laplace::Kernel;
 use crate::special::{exp, ln};
 use clipping::Clipped;
@@ -43,9 +44,9 @@ const MOST_RELAXED: f64 = 300.0;
 /// The rest is not evaluated where Chernoff's bound on it is this part of the accuracy, in units of what
 /// single large terms add.
 const NEXT_TO_NOTHING: f64 = 0.1;
-/// No integral is tried where ln of the integrand is known to no better than this: weights times values are
-/// below the smallest double there, and each try would take seconds.
-const LOST: f64 = 1.0;
+/// A contour that was not known to be short is used if its enclosure is at most this many times as wide as
+/// asked for.
+const WIDE: f64 = 4.0;
 /// The relative variance that thinning may add to a term, in units of the requested accuracy.
 const THINNING: f64 = 3.0;
 
@@ -101,8 +102,10 @@ impl Clipped {
             let (flat, tilt) = (self.variance(), tilted.tilt.variance);
             let heavy = tilt > HEAVY_TAIL * flat && sum.count < VERY_MANY_TERMS;
             let few = self.usual_terms(sum.count) < MANY_TERMS && sum.count < VERY_MANY_TERMS;
-            let few_terms = few || heavy;
-            let by_contour = !few_terms || self.atoms.len() <= FEW_ATOMS;
+            // A contour is known to be short where it decays quickly; where rare large terms dominate it may
+            // be quick. Atoms gathered on a lattice lose most of a rare sum, so that a lower end tries.
+            let short = !(few || heavy) || self.atoms.len() <= FEW_ATOMS;
+            let by_contour = short || end == End::Lower && !few;
             let width = flat.min(tilt).sqrt();
             let contour = |evaluate: fn(&Sum, &Tilted, f64) -> LnEnclosure| {
                 let width = (THINNING * accuracy).sqrt() * width;
@@ -111,9 +114,14 @@ impl Clipped {
                     atoms: &thinned,
                     ..inner
                 };
-                match Tilted::find(&thinner) {
-                    Some(tilted) => end.only(evaluate(&thinner, &tilted, accuracy)),
-                    None => LnEnclosure::UNKNOWN,
+                let Some(tilted) = Tilted::find(&thinner) else {
+                    return LnEnclosure::UNKNOWN;
+                };
+                let bound = evaluate(&thinner, &tilted, accuracy);
+                let wide = bound.upper - bound.lower > WIDE * tilted.target(&thinner, accuracy);
+                match wide && !short {
+                    true => LnEnclosure::UNKNOWN,
+                    false => end.only(bound),
                 }
             };
             // Where a method succeeds, the estimate is within a few percent. If the two differ by a factor e,
@@ -128,7 +136,7 @@ impl Clipped {
             };
             // Atoms gathered on a lattice lose more than atoms spread over it: only an upper end may do
             // without the contour.
-            let quickly = end == End::Upper && sum.count < VERY_MANY_TERMS;
+            let quickly = !short || end == End::Upper && sum.count < VERY_MANY_TERMS;
             let by_line = by_contour.then(|| {
                 contour(match quickly {
                     true => contour::evaluate_quickly,
@@ -143,7 +151,7 @@ impl Clipped {
                 let bound = grid::evaluate(&inner, &tilted, self.bottom, around, end);
                 value = value.intersected(bound);
                 // Where the lattice is too coarse for many terms, the contour may take its time.
-                let slowly = by_contour && quickly && sum.count >= MANY_TERMS;
+                let slowly = short && quickly && sum.count >= MANY_TERMS;
                 if slowly && gave_up(bound) {
                     value = value.intersected(contour(contour::evaluate));
                 }
