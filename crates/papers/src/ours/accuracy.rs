@@ -80,7 +80,7 @@ const BUDGETS: [Budget; 5] = [
     budget!("0.25", 0.25: 3.536 of 10000 in 500 at 3, every 50, seeds ["1", "2"], 67.2 at 6, seeds ["1"]),
     budget!("0.5", 0.5: 4.221 of 10000 in 800 at 4, every 100, seeds ["1"], 35.4 at 10, seeds ["1"]),
     budget!("1", 1.0: 4.739 of 20000 in 800 at 5, every 100, seeds ["1"], 18.7 at 16, seeds ["1"]),
-    budget!("2", 2.0: 6.211 of 15000 in 800 at 8, every 100, seeds ["1"], 10.02 at 24, seeds ["1"]),
+    budget!("2", 2.0: 5.537 of 30000 in 800 at 8, every 100, seeds ["1"], 10.02 at 24, seeds ["1"]),
 ];
 
 /// Other ways to spend ε = 1: ε₀, and rounds in which everybody takes part.
