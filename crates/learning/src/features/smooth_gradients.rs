@@ -149,8 +149,8 @@ mod tests {
         numbers
     }
 
-    /// A pixel is shared in proportion to the distance of the cells' middles: by hand for 20 pixels, four to a
-    /// cell, whose middles are at 1.5, 5.5, ….
+    /// A pixel is shared in proportion to the distance of the cells' middles: by hand for 20 pixels, four
+    /// to a cell, whose middles are at 1.5, 5.5, ….
     #[test]
     fn a_pixel_is_shared_by_the_cells_around_it() {
         assert_eq!(shares(3, 20), [(0, 0.625), (1, 0.375)]);
