@@ -4,11 +4,11 @@
 //! released, the probability that a device answers, the share of a batch that may collude, how often a device
 //! answers at most), what the values mean, the (ε, δ) that its users are promised for every batch, the length
 //! of a window, the analyzer's public key, and, if there are any, who signs tokens and the second shuffler's
-//! public key. Its *id* is the hash of all of this ([`encoding`]). Every message is bound to the id: a party
-//! that changes a number has another task, and opens nothing of this one.
+//! public key. Its *id* is the hash of all of this ([`Task::encoding`]). Every message is bound to the id: a
+//! party that changes a number has another task, and opens nothing of this one.
 //!
 //! A [`Task`] exists only where the accountant certifies what it promises
-//! ([`of_batch`](shuffledp_accounting::of_batch)).
+//! ([`of_batch`]).
 
 mod bytes;
 mod encoding;
