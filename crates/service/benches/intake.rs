@@ -194,10 +194,6 @@ fn overload(url: &str, task: &Task, bodies: &[Vec<u8>], seconds: u64) -> (Vec<Tu
                         other => panic!("{other}"),
                     }
                 }
-                assert!(
-                    next.is_some(),
-                    "a client ran out of reports: give more of them"
-                );
                 turned
             })
         });
@@ -287,10 +283,10 @@ fn measure(folder: &Path, database: Option<&String>, count: usize) {
     running.into_iter().for_each(|one| one.stop().unwrap());
 }
 
-/// Clients that send several times as much as the shuffler takes.
-fn too_much(folder: &Path, database: Option<&String>, count: usize) {
+/// Clients that send several times as much as the shuffler takes, until they have no reports left.
+fn too_much(folder: &Path, count: usize) {
     let task = task(folder);
-    let (mut config, token) = config(folder, &task, database);
+    let (mut config, token) = config(folder, &task, None);
     config.limits.queue_bytes = SMALL_QUEUE;
     let store = open_store(&config.store).unwrap();
     let running = Loopback::run(config, store, token.clone()).unwrap();
@@ -336,7 +332,7 @@ fn too_much(folder: &Path, database: Option<&String>, count: usize) {
     let closed = operator.close(&task, 0, None).unwrap();
     assert_eq!(
         closed[0].reports as usize,
-        TOGETHER * (taken + 1),
+        TOGETHER * taken,
         "reports were lost, or came twice"
     );
     println!("  all that were taken are in the batch");
@@ -348,5 +344,6 @@ fn main() {
     let database = std::env::var("STORE").ok();
     let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
     measure(folders[0].path(), database.as_ref(), count);
-    too_much(folders[1].path(), database.as_ref(), count);
+    // In a folder of its own: a database has one master key.
+    too_much(folders[1].path(), count);
 }
