@@ -6,13 +6,12 @@
 //! it has answered as many windows as its task allows.
 
 use crate::error::ServiceError;
-use crate::secure_file::{lock, replace};
+use crate::secure_file::{lock, read_or_begin, replace};
 use serde::{Deserialize, Serialize};
 use shuffledp_protocol::task::Task;
 use shuffledp_randomizers::Secure;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// What a device decided about a window.
@@ -66,12 +65,7 @@ impl Ledger {
     /// Opens the ledger of a file, or begins one.
     pub fn open(path: &Path) -> Result<Self, ServiceError> {
         let lock = lock(path)?;
-        let tasks = match std::fs::read_to_string(path) {
-            Ok(text) => serde_json::from_str(&text)
-                .map_err(|error| ServiceError::content(path, "a device's ledger", error))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(ServiceError::unreadable(path)(error)),
-        };
+        let tasks = read_or_begin(path, "a device's ledger")?;
         Ok(Self {
             path: path.to_owned(),
             tasks,

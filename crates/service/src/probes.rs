@@ -8,7 +8,7 @@
 
 use crate::client::Connection;
 use crate::error::ServiceError;
-use crate::secure_file::{create_with_folder, lock, replace};
+use crate::secure_file::{create_with_folder, lock, read_or_begin, replace};
 use crate::suite::AwsLc;
 use serde::{Deserialize, Serialize};
 use shuffledp_protocol::envelope::{ShufflerKey, seal_probe};
@@ -16,7 +16,6 @@ use shuffledp_protocol::task::{Bytes32, Task, TaskError};
 use shuffledp_randomizers::Secure;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The probes of a window that a shuffler received: what it publishes.
@@ -65,12 +64,7 @@ impl Record {
     /// Opens the record of a file, or begins one.
     pub fn open(path: &Path) -> Result<Self, ServiceError> {
         let lock = lock(path)?;
-        let tasks = match std::fs::read_to_string(path) {
-            Ok(text) => serde_json::from_str(&text)
-                .map_err(|error| ServiceError::content(path, "a record of probes", error))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(ServiceError::unreadable(path)(error)),
-        };
+        let tasks = read_or_begin(path, "a record of probes")?;
         Ok(Self {
             path: path.to_owned(),
             tasks,

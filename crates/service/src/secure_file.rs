@@ -2,11 +2,13 @@
 //! their owner reads them, unless they are public.
 
 use crate::error::ServiceError;
+use serde::de::DeserializeOwned;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+use zeroize::Zeroizing;
 
 /// What the name of a file ends with that is not whole yet. One that is left over after a crash holds what
 /// nobody has seen.
@@ -83,6 +85,19 @@ pub(crate) fn remove(path: &Path) -> Result<(), ServiceError> {
         Ok(()) => settle(path),
     };
     removed.map_err(ServiceError::unwritable(path))
+}
+
+/// What a file of JSON holds, which `what` names in messages; nothing where there is no file yet.
+pub(crate) fn read_or_begin<T: DeserializeOwned + Default>(
+    path: &Path,
+    what: &'static str,
+) -> Result<T, ServiceError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => serde_json::from_str(&Zeroizing::new(text))
+            .map_err(|error| ServiceError::content(path, what, error)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(T::default()),
+        Err(error) => Err(ServiceError::unreadable(path)(error)),
+    }
 }
 
 /// Holds a file named `path` with `.lock` added until it is dropped: one program at a time.

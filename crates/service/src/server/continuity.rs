@@ -6,11 +6,10 @@
 //! have that entry, all keys of devices are replaced, and nothing that was sealed before opens any more.
 
 use crate::error::ServiceError;
-use crate::secure_file::replace;
+use crate::secure_file::{read_or_begin, replace};
 use crate::store::Store;
 use serde::{Deserialize, Serialize};
 use shuffledp_protocol::task::Bytes32;
-use std::io::ErrorKind;
 use std::path::Path;
 
 /// The file in the folder of keys.
@@ -27,13 +26,10 @@ pub(super) struct Remembered {
 /// Whether the store goes on from what the folder of keys remembers. Asked before anything is written.
 pub(super) fn holds(keys: &Path, store: &dyn Store) -> Result<bool, ServiceError> {
     let path = keys.join(FILE);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
-        Err(error) => return Err(ServiceError::unreadable(&path)(error)),
+    let remembered: Option<Remembered> = read_or_begin(&path, "an entry of a journal")?;
+    let Some(remembered) = remembered else {
+        return Ok(true);
     };
-    let remembered: Remembered = serde_json::from_str(&text)
-        .map_err(|error| ServiceError::content(&path, "an entry of a journal", error))?;
     let entry = store.entry(remembered.number)?;
     Ok(entry.is_some_and(|entry| entry.hash == remembered.hash))
 }

@@ -8,7 +8,7 @@ use super::{Answer, Request, key, of_task, to_json};
 use crate::blind::{generate, sign};
 use crate::error::ServiceError;
 use crate::keys::Party;
-use crate::secure_file::{create_with_folder, lock, replace};
+use crate::secure_file::{create_with_folder, lock, read_or_begin, replace};
 use data_encoding::HEXLOWER_PERMISSIVE;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -16,7 +16,6 @@ use shuffledp_protocol::task::{Bytes32, Task};
 use shuffledp_protocol::token::{self, Bytes256, MOST_WINDOWS};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -120,13 +119,7 @@ impl Issuer {
             let message = "it has not a secret key for each window: it is the public file";
             return Err(ServiceError::content(path, WHAT, message));
         }
-        let list = match std::fs::read_to_string(&list_path) {
-            Ok(text) => serde_json::from_str(&text).map_err(|error| {
-                ServiceError::content(&list_path, "a list of signatures that were issued", error)
-            })?,
-            Err(error) if error.kind() == ErrorKind::NotFound => List::default(),
-            Err(error) => return Err(ServiceError::unreadable(&list_path)(error)),
-        };
+        let list = read_or_begin(&list_path, "a list of signatures that were issued")?;
         Ok(Self {
             keys,
             list,

@@ -6,13 +6,12 @@
 use super::{Answer, Request, key, of_task, to_json};
 use crate::blind::{blind, unblind};
 use crate::error::ServiceError;
-use crate::secure_file::{lock, replace};
+use crate::secure_file::{lock, read_or_begin, replace};
 use serde::{Deserialize, Serialize};
 use shuffledp_protocol::task::{Bytes32, Task};
 use shuffledp_protocol::token::{Bytes256, Token, message};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -41,12 +40,7 @@ impl Wallet {
     /// Opens the wallet of a file, or begins one.
     pub fn open(path: &Path) -> Result<Self, ServiceError> {
         let lock = lock(path)?;
-        let tasks = match std::fs::read_to_string(path) {
-            Ok(text) => serde_json::from_str(&Zeroizing::new(text))
-                .map_err(|error| ServiceError::content(path, "a device's wallet", error))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(ServiceError::unreadable(path)(error)),
-        };
+        let tasks = read_or_begin(path, "a device's wallet")?;
         Ok(Self {
             path: path.to_owned(),
             tasks,
