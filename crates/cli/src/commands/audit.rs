@@ -158,7 +158,8 @@ impl AuditArguments {
         audit: Audit,
         ran: impl Fn(u64) + Sync,
     ) -> Result<Audited, Failure> {
-        use shuffledp_service::audit::{Defect, UnderAudit};
+        use shuffledp_service::audit::{Defect, UnderAudit, check};
+        check(&audit)?;
         let defect = match self.fault {
             Some(Fault::NoShuffle) => Some(Defect::KeepsOrder),
             Some(Fault::LeakFirst) => Some(Defect::KeepsFirst),

@@ -35,6 +35,15 @@ const TASKS: usize = 32;
 /// The most envelopes of one request: what a shuffler takes by default.
 const TOGETHER: usize = 1000;
 
+/// Refuses an audit of rounds in which some stay silent: who takes part is not for the shuffler to decide.
+pub fn check(audit: &Audit) -> Result<(), AuditError> {
+    let setting = audit.setting();
+    match setting.participation == Participation::Everyone && setting.dropout == 0.0 {
+        true => Ok(()),
+        false => Err(AuditError::SomeAreSilent),
+    }
+}
+
 /// A task, and its first open window.
 struct Lane {
     task: Task,
@@ -100,13 +109,9 @@ impl UnderAudit {
         })
     }
 
-    /// Attacks it; `ran` is told of every few runs. Rounds in which some stay silent are refused: who takes
-    /// part is not for the shuffler to decide.
+    /// Attacks it; `ran` is told of every few runs. Refused where [`check`] refuses.
     pub fn audit(&self, audit: Audit, ran: impl Fn(u64) + Sync) -> Result<Audited, AuditError> {
-        let setting = audit.setting();
-        if setting.participation != Participation::Everyone || setting.dropout > 0.0 {
-            return Err(AuditError::SomeAreSilent);
-        }
+        check(&audit)?;
         audit.run_behind(
             &|reports, length, _, each| {
                 let passed = self.pass(reports, length, each);
