@@ -44,6 +44,10 @@ pub fn of_batch(smallest: &Round, rate: f64, delta: Delta) -> Result<Answer<Epsi
     let delta = answerable(delta)?;
     let known = 0.0 < rate && rate <= 1.0;
     let rate = within(Parameter::CheckIn, rate, known, "(0, 1]")?;
+    // Without users there is no coin of theirs, and the neighbor of a record may be its absence.
+    if !smallest.mechanism().has_users() {
+        return Err(Error::StepsNotUsers);
+    }
     if smallest.participation() != Participation::Everyone {
         return Err(Error::TwoParticipations);
     }

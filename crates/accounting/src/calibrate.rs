@@ -5,8 +5,9 @@
 //! users and with σ. So the values that meet a budget, by the certified upper bound, are those on one side of
 //! a threshold; it is bracketed by growing strides and then by bisection, on a logarithmic scale, until the
 //! value is within 0.05 % of one that does not meet it, or its neighbor if it is a whole number. The answer
-//! is the end that was seen to meet the budget. The same search by the lower bound gives the value that no
-//! better analysis can improve on.
+//! is the end that was seen to meet the budget. The same search by the lower bound gives a value that no
+//! better analysis can improve on: the end that was seen to exceed the budget, or its neighbor if it is a
+//! whole number.
 //!
 //! Where δ₀ is charged for every user, ε falls with the number of users and then rises again: the search is
 //! on the side where it falls, below the number of users with about the least ε.
@@ -116,13 +117,13 @@ impl Unknown {
         }
     }
 
-    /// Six digits, rounded to the side where ε is smaller, so that the value still meets the budget.
-    fn short(self, value: f64, (easiest, limit, _): (f64, f64, f64)) -> f64 {
+    /// Six digits, rounded towards one end of the range.
+    fn short(self, value: f64, towards: f64, (easiest, limit, _): (f64, f64, f64)) -> f64 {
         if self.is_whole() {
             return value;
         }
         let scale = 10f64.powf(5.0 - value.log10().floor());
-        let short = if easiest < limit {
+        let short = if towards < value {
             (value * scale).floor() / scale
         } else {
             (value * scale).ceil() / scale
@@ -175,19 +176,24 @@ pub fn calibrate<E: From<Error>>(
     let (budget, at) = (target.value(), delta.value());
     // Refuses a δ that no account answers, before anything is searched.
     let range = unknown.range_of(delta, &plan)?;
-    let (easiest, _, start) = range;
+    let (easiest, limit, start) = range;
     account(&plan(easiest)?)?;
     let excess = |value: f64, side: Side| {
         let Ok(plan) = plan(value) else {
             // For example a sample larger than the number of users. The easiest value was seen to be valid.
             return Ok(f64::INFINITY);
         };
-        excess_of(&account(&plan)?, side, at, budget)
+        let account = account(&plan)?;
+        // Whether any value meets the budget is for the accurate bound to say.
+        match value == easiest {
+            true => excess_of(&account, side, at, budget),
+            false => rough_excess_of(&account, side, at, budget),
+        }
     };
-    let found = hardest(unknown, range, (start, STRIDE), |value| {
+    let found = threshold(unknown, range, (start, STRIDE), |value| {
         excess(value, Side::Upper)
     })?;
-    let Some((value, is_extreme)) = found else {
+    let Some(value) = found.met else {
         return Err(E::from(Error::BudgetNotMet {
             parameter: unknown.parameter(),
             value: easiest,
@@ -195,22 +201,29 @@ pub fn calibrate<E: From<Error>>(
             target: budget,
         }));
     };
-    let value = unknown.short(value, range);
+    let is_extreme = found.unmet.is_none();
+    // To the side where ε is smaller, so that the value still meets the budget.
+    let value = unknown.short(value, easiest, range);
     let attains = |(round, _): &(Round, u64)| round.mechanism().has_lower_bound();
     let answer = account(&plan(value)?)?.epsilon(delta)?;
     let at_best = match plan(value)?.rounds().iter().all(attains) {
         true if is_extreme => Some(value),
         // What meets the budget by the upper bound meets it by the lower one.
         true => {
-            let known = (answer.lower().value() / budget).ln();
+            let known = excess_over(budget, answer.lower().value());
             let stride = (-known / USUAL_POWER).exp().clamp(LEAST_STRIDE, STRIDE);
-            let found = hardest(unknown, range, (value, stride), |tried| {
+            let found = threshold(unknown, range, (value, stride), |tried| {
                 match tried == value {
                     true => Ok(known),
                     false => excess(tried, Side::Lower),
                 }
             })?;
-            Some(found.map_or(value, |(best, _)| best))
+            Some(match found.unmet {
+                None => limit,
+                Some(_) if unknown.is_whole() => found.met.unwrap_or(value),
+                // To the side where ε is larger, so that the value still exceeds the budget.
+                Some(unmet) => unknown.short(unmet, limit, range),
+            })
         }
         false => None,
     };
@@ -224,15 +237,18 @@ pub fn calibrate<E: From<Error>>(
 
 /// ln of ε over the budget, by the bound of one side.
 fn excess_of(account: &Account, side: Side, delta: f64, budget: f64) -> Result<f64, Error> {
-    let excess = |account: &Account| {
-        let epsilon = match side {
-            Side::Upper => account.upper_epsilon(delta),
-            Side::Lower => account.lower_epsilon(delta),
-        };
-        epsilon.map(|epsilon| (epsilon / budget).ln())
+    let epsilon = match side {
+        Side::Upper => account.upper_epsilon(delta)?,
+        Side::Lower => account.lower_epsilon(delta)?,
     };
+    Ok(excess_over(budget, epsilon))
+}
+
+/// The same; computed roughly, in less time, where that decides.
+fn rough_excess_of(account: &Account, side: Side, delta: f64, budget: f64) -> Result<f64, Error> {
     if account.total() > 1.0 {
-        let rough = excess(&account.clone().with_accuracy(ROUGH)?)?;
+        let rough = account.clone().with_accuracy(ROUGH)?;
+        let rough = excess_of(&rough, side, delta, budget)?;
         let (below, above) = match side {
             Side::Upper => (-CLEAR, CLEARLY_BEYOND),
             Side::Lower => (f64::NEG_INFINITY, CLEAR),
@@ -241,7 +257,15 @@ fn excess_of(account: &Account, side: Side, delta: f64, budget: f64) -> Result<f
             return Ok(rough);
         }
     }
-    excess(account)
+    excess_of(account, side, delta, budget)
+}
+
+/// ln of ε over the budget; a budget of zero is met by zero.
+fn excess_over(budget: f64, epsilon: f64) -> f64 {
+    match epsilon > 0.0 {
+        true => (epsilon / budget).ln(),
+        false => f64::NEG_INFINITY,
+    }
 }
 
 /// Whether every user adds to δ, so that more users are not always better.
@@ -289,15 +313,23 @@ fn users_with_least_epsilon<E>(
     Ok(best.0)
 }
 
-/// The value with the largest ε within the budget, and whether it is the end of the range; `None` if none is.
-/// `excess` is ln of ε over the budget.
-fn hardest<E>(
+/// Two values on either side of the threshold, as close as the search goes.
+#[derive(Clone, Copy, Debug)]
+struct Threshold {
+    /// Seen to meet the budget; none if no value does.
+    met: Option<f64>,
+    /// Seen to exceed the budget; none if no value does.
+    unmet: Option<f64>,
+}
+
+/// Where ε reaches the budget. `excess` is ln of ε over the budget.
+fn threshold<E>(
     unknown: Unknown,
     (easiest, limit, _): (f64, f64, f64),
     (start, mut stride): (f64, f64),
     excess: impl Fn(f64) -> Result<f64, E>,
-) -> Result<Option<(f64, bool)>, E> {
-    let (mut met, mut unmet) = (None, None);
+) -> Result<Threshold, E> {
+    let (mut met, mut unmet) = (None::<(f64, f64)>, None::<(f64, f64)>);
     // Growing strides towards the threshold, until it lies between two values.
     let mut value = unknown.rounded(start);
     loop {
@@ -319,11 +351,11 @@ fn hardest<E>(
         value = unknown.rounded(next);
         stride = (stride * stride).min(1e6);
     }
-    let Some(mut met) = met else {
-        return Ok(None);
-    };
-    let Some(mut unmet) = unmet else {
-        return Ok(Some((met.0, true)));
+    let (Some(mut met), Some(mut unmet)) = (met, unmet) else {
+        return Ok(Threshold {
+            met: met.map(|end| end.0),
+            unmet: unmet.map(|end| end.0),
+        });
     };
     // On logarithmic scales ε is nearly linear in the value: interpolate, and aim a little above and below
     // the result in turn, so that both ends of the bracket move.
@@ -336,7 +368,10 @@ fn hardest<E>(
             high <= low * (1.0 + TOLERANCE)
         };
         if close {
-            return Ok(Some((met.0, false)));
+            return Ok(Threshold {
+                met: Some(met.0),
+                unmet: Some(unmet.0),
+            });
         }
         let aimed = met.1 / (met.1 - unmet.1);
         let part = if steps % 3 == 2 || !aimed.is_finite() {

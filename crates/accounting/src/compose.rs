@@ -202,7 +202,8 @@ impl Composition {
             if !step.is_finite() || step.abs() <= ROUGHLY_RIGHT * epsilon {
                 break;
             }
-            epsilon = (epsilon + step).clamp(0.5 * epsilon, (2.0 * epsilon).min(self.reach()));
+            let (least, most) = (0.5 * epsilon, (2.0 * epsilon).min(self.reach()));
+            epsilon = (epsilon + step).max(least).min(most);
         }
         epsilon
     }

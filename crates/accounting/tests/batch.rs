@@ -6,7 +6,7 @@
 mod common;
 
 use common::{Matrix, Part, hockey_stick, kary, multisets, view};
-use shuffledp_accounting::{Delta, Mechanism, Round, account, of_batch};
+use shuffledp_accounting::{Delta, Error, Mechanism, Round, account, of_batch};
 use std::collections::BTreeMap;
 
 /// Rounding of the enumeration itself.
@@ -146,4 +146,8 @@ fn bad_questions_are_refused() {
     assert!(of_batch(&sample, 0.5, delta).is_err());
     let check_in = round.check_in(0.1).unwrap();
     assert!(of_batch(&check_in, 0.5, delta).is_err());
+    // Where a record is compared with its absence, gamma times the round's own delta is not attained.
+    let steps = Round::new(Mechanism::random_allocation(1.0).unwrap(), 2).unwrap();
+    let error = of_batch(&steps, 0.1, Delta::new(1e-3).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::StepsNotUsers), "{error}");
 }

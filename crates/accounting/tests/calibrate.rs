@@ -164,3 +164,53 @@ fn the_least_noise_that_there_is() {
         assert!(Mechanism::gaussian(0.999 * least, domain).is_err());
     }
 }
+
+/// For binary response the two bounds nearly meet, so that values next to the one that was found meet the
+/// budget as well: nothing that meets it may be called out of reach of any analysis.
+#[test]
+fn what_no_analysis_can_allow_exceeds_the_budget() {
+    let plan = |epsilon0: f64| {
+        Plan::new(
+            Round::new(Mechanism::binary_response(epsilon0)?, 10_000)?,
+            1,
+        )
+    };
+    for target in [0.1, 0.05, 0.013] {
+        let (target, delta) = (Epsilon::new(target).unwrap(), Delta::new(1e-6).unwrap());
+        let found = calibrate(Unknown::Epsilon0, target, delta, plan).unwrap();
+        let at_best = found.at_best.unwrap();
+        let answer = account(plan(at_best).unwrap())
+            .unwrap()
+            .epsilon(delta)
+            .unwrap();
+        assert!(answer.lower().value() > target.value(), "{found:?}");
+        assert!(
+            at_best > found.value && at_best < 1.002 * found.value,
+            "{found:?}"
+        );
+    }
+    // With whole numbers it is the value itself where the next one exceeds the budget.
+    let rounds = |rounds: f64| {
+        Plan::new(
+            Round::new(Mechanism::binary_response(1.0)?, 10_000)?,
+            rounds as u64,
+        )
+    };
+    let (target, delta) = (Epsilon::new(0.2).unwrap(), Delta::new(1e-6).unwrap());
+    let found = calibrate(Unknown::Rounds, target, delta, rounds).unwrap();
+    let beyond = account(rounds(found.at_best.unwrap() + 1.0).unwrap()).unwrap();
+    assert!(
+        beyond.epsilon(delta).unwrap().lower().value() > 0.2,
+        "{found:?}"
+    );
+}
+
+/// An epsilon of zero meets a budget of zero.
+#[test]
+fn a_budget_of_zero_may_be_met() {
+    let plan = |epsilon0: f64| Plan::new(Round::new(Mechanism::ldp(epsilon0)?, 10_000)?, 1);
+    let (target, delta) = (Epsilon::new(0.0).unwrap(), Delta::new(0.5).unwrap());
+    let found = calibrate(Unknown::Epsilon0, target, delta, plan).unwrap();
+    assert_eq!(found.answer.upper().value(), 0.0);
+    assert!(found.value > 1.0);
+}

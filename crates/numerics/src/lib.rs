@@ -32,6 +32,7 @@ pub mod lattice;
 pub mod likelihood_ratio;
 pub mod log_space;
 pub mod multinomial;
+mod near_zero;
 pub mod positive_part;
 pub mod power_series;
 mod ratio_moment;

@@ -275,8 +275,10 @@ impl Pld {
         let values = |direction: Direction, last: i64| {
             lattice.values(profile, direction, last, resolution, Wanted::Both)
         };
-        // Where evaluations take long: the points around zero alone say whether all mass would be there.
-        if profile.is_expensive() && last.max(left) > AROUND_ZERO {
+        // The points around zero alone say whether all mass would be there. A search tries many lattices that
+        // lose everything, and evaluating the whole of one may take seconds.
+        let evaluated = matches!(resolution.values, Values::Evaluated(_));
+        if evaluated && last.max(left) > AROUND_ZERO {
             let near = |direction, end: i64| values(direction, end.min(AROUND_ZERO));
             let (ahead, behind) = (near(ahead, last)?, near(behind, left)?);
             if Enclosed::around_zero(&lattice, &ahead, &behind).is_lost() {

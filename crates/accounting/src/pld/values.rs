@@ -102,7 +102,7 @@ impl Lattice {
 
 /// Indices from 0 to `last`: every one up to 2·`SPARSE`, then in growing steps.
 pub(super) fn sparse(last: i64, accuracy: f64) -> Vec<i64> {
-    let part = (SPARSE * (ROUGH / accuracy).sqrt().min(1.0)) as i64;
+    let part = ((SPARSE * (ROUGH / accuracy).sqrt().min(1.0)) as i64).max(1);
     let mut indices = vec![0];
     let mut i = 0;
     while i < last {

@@ -6,7 +6,7 @@ use crate::output::{Block, Grid, Report, fields};
 use crate::question::{RoundFlags, described, flag};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use shuffledp::{Calibration, Delta, Epsilon, Side, Unknown, calibrate, grouped, plain, rounded};
+use shuffledp::{Calibration, Delta, Epsilon, Unknown, calibrate, grouped, plain};
 
 #[derive(Args)]
 pub(crate) struct CalibrateArguments {
@@ -57,19 +57,12 @@ impl Solve {
         }
     }
 
-    /// The side to round a printed value to, so that it still meets the budget.
-    fn side(self) -> Side {
-        match self {
-            Self::Users | Self::Sigma => Side::Upper,
-            Self::Epsilon0 | Self::Rounds | Self::CheckIn => Side::Lower,
-        }
-    }
-
+    /// The library has rounded a value to the side where it meets the budget, or exceeds it.
     fn printed(self, value: f64) -> String {
         if self.unknown().is_whole() {
             grouped(value as u64)
         } else {
-            rounded(value, self.side())
+            plain(value)
         }
     }
 }
@@ -153,12 +146,7 @@ fn blocks(
     found: &Calibration,
 ) -> Vec<Block> {
     let flag = flag(solve.unknown().parameter());
-    // The library has already rounded it to the side that meets the budget.
-    let value = if solve.unknown().is_whole() {
-        solve.printed(found.value)
-    } else {
-        plain(found.value)
-    };
+    let value = solve.printed(found.value);
     let (upper, lower) = (found.answer.upper(), found.answer.lower());
     let (target, delta) = (plain(target.value()), plain(delta.value()));
     let extreme = if found.is_extreme {

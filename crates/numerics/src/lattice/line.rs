@@ -6,7 +6,7 @@ use super::sum::Sum;
 use super::tilted::{Table, TiltedMeasure};
 use crate::laplace::{Line, Node, Saddle};
 use crate::rounding::ROUNDING;
-use crate::special::{atan2, exp, ln, ln_1p};
+use crate::special::{atan2, exp, ln};
 use std::cell::{Cell, RefCell};
 use std::f64::consts::PI;
 use std::rc::Rc;
@@ -144,11 +144,8 @@ impl Line for LatticeLine<'_, '_> {
             .iter()
             .enumerate()
             .map(|(i, part)| {
-                // |φ̂|² = E cos θ(X−X′) ≤ 1 − θ²v + θ⁴ E(X−X′)⁴/24, which falls until θ² = 12v/E(X−X′)⁴.
-                if end * end * part.fourth <= 12.0 * part.variance {
-                    let square = start * start;
-                    let fall = square * part.variance - square * square * part.fourth / 24.0;
-                    return 0.5 * part.count * ln_1p(-fall * (1.0 - 1e-6));
+                if let Some(bound) = part.near_zero.ln_modulus(start, end) {
+                    return part.count * bound;
                 }
                 if let Some(table) = &*self.table.borrow() {
                     let node = |theta: f64| (theta / table.step).round() as usize;

@@ -4,6 +4,7 @@
 //! the error.
 
 use super::measure::{CHUNK, LANES, Measure, PRODUCT, sum_with};
+use crate::near_zero::NearZero;
 use crate::rounding::ROUNDING;
 use crate::special::sin_cos;
 use num_complex::Complex;
@@ -23,10 +24,9 @@ pub(super) struct TiltedMeasure<'a> {
     /// part.
     pub(super) error: f64,
     pub(super) error_by_theta: f64,
-    /// E|X − EX|, Var X and E(X − X′)⁴ under the tilted law.
+    /// E|X − EX| under the tilted law, and what its variance and fourth moment say about φ̂.
     pub(super) absolute_deviation: f64,
-    pub(super) variance: f64,
-    pub(super) fourth: f64,
+    pub(super) near_zero: NearZero,
     envelope: OnceCell<Envelope>,
 }
 
@@ -44,10 +44,17 @@ impl<'a> TiltedMeasure<'a> {
         let mass = sum_with(&weights, |_| 1.0);
         let center = tilt.mean / step - measure.first as f64;
         let absolute = sum_with(&weights, |i| (i - center).abs()) / mass;
+        // Both in steps: a fourth power of a small step underflows.
+        let square = sum_with(&weights, |i| (i - center) * (i - center)) / mass;
         let fourth = sum_with(&weights, |i| {
             let square = (i - center) * (i - center);
             square * square
         }) / mass;
+        let fourth = if square > 0.0 {
+            fourth / (square * square)
+        } else {
+            0.0
+        };
         let size = sum_with(&weights, |i| (measure.first as f64 + i).abs()) / mass;
         Self {
             measure,
@@ -57,8 +64,7 @@ impl<'a> TiltedMeasure<'a> {
             error: ROUNDING * PRODUCT + tilt.error,
             error_by_theta: ROUNDING * size * step,
             absolute_deviation: absolute * step,
-            variance: tilt.variance,
-            fourth: 2.0 * fourth * step.powi(4) + 6.0 * tilt.variance * tilt.variance,
+            near_zero: NearZero::new(tilt.variance, fourth),
             envelope: OnceCell::new(),
             weights,
         }

@@ -19,6 +19,7 @@ use super::Sum;
 use super::tilt::{ErrorScale, Tilted, largest_exponent};
 use crate::enclosure::LnEnclosure;
 use crate::laplace::{self, Kernel, Line, Node};
+use crate::near_zero::NearZero;
 use crate::rounding::ROUNDING;
 use crate::special::{atan2, exp, exp_minus_1_minus_x, expm1, ln, ln_1p, sin_cos, sin_minus_x};
 use std::cell::Cell;
@@ -79,8 +80,8 @@ struct SumLine<'a> {
     /// E|X − EX| and max X − min X, the expectation tilted.
     absolute_deviation: f64,
     range: f64,
-    /// E(X−X′)⁴, tilted, rounded up; infinite where rounding is not negligible.
-    fourth: f64,
+    /// What the tilted variance and fourth moment say, where rounding is negligible.
+    near_zero: NearZero,
     /// Bound on the relative error of the tilted variance.
     variance_slack: f64,
     /// The number of evaluations of M.
@@ -138,15 +139,21 @@ impl<'a> SumLine<'a> {
             + 4.0 * ROUNDING * magnitude;
         let variance_slack =
             1e-6 + 8.0 * ROUNDING * expect(&|atom| atom.magnitude * atom.magnitude) / tilt.variance;
-        let fourth = expect(&|atom| (atom.value - tilt.mean).powi(4));
+        // In units of the standard deviation, whose fourth power neither overflows nor underflows.
+        let deviation = tilt.variance.sqrt();
+        let fourth = expect(&|atom| ((atom.value - tilt.mean) / deviation).powi(4));
+        let magnitudes = expect(&|atom| (atom.magnitude / deviation).powi(4));
         // Values are off by 8ε of their magnitude, and the fourth root by that of their fourth moment.
-        let off = 16.0 * ROUNDING * (expect(&|atom| atom.magnitude.powi(4)) / fourth).powf(0.25);
+        let off = 16.0 * ROUNDING * (magnitudes / fourth).sqrt().sqrt();
         let slack = if off < 1e-3 {
             1e-6 + 5.0 * off
         } else {
             f64::INFINITY
         };
-        let fourth = (2.0 * fourth + 6.0 * tilt.variance * tilt.variance) * (1.0 + slack);
+        let variance = tilt.variance * (1.0 - variance_slack);
+        // The fourth moment in units of the variance that is rounded down.
+        let fourth = fourth * (1.0 + slack) / (1.0 - variance_slack).powi(2);
+        let near_zero = NearZero::new(variance, fourth);
         let (low, high) = sum
             .atoms
             .iter()
@@ -163,7 +170,7 @@ impl<'a> SumLine<'a> {
             errors: ErrorScale::new(sum, c, tilt.near_one),
             absolute_deviation,
             range: high - low,
-            fourth,
+            near_zero,
             variance_slack,
             evaluated: Cell::new(0.0),
             most_work,
@@ -254,11 +261,8 @@ impl Line for SumLine<'_> {
             bound = -2.0 * start * start * self.tilted.saddle.variance / (PI * PI)
                 * (1.0 - self.variance_slack);
         }
-        let variance = self.tilted.tilt.variance * (1.0 - self.variance_slack);
-        if end * end * self.fourth <= 12.0 * variance {
-            let square = start * start;
-            let fall = square * variance - square * square * self.fourth / 24.0;
-            bound = bound.min(0.5 * self.sum.count * ln_1p(-fall * (1.0 - 1e-6)));
+        if let Some(near) = self.near_zero.ln_modulus(start, end) {
+            bound = bound.min(self.sum.count * near);
         }
         // Where that is far below anything that matters, the middle need not be looked at.
         if bound < FAR_BELOW {
