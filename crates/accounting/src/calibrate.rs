@@ -15,20 +15,23 @@
 use crate::account::{Account, account};
 use crate::bound::{Answer, Delta, Epsilon, Side};
 use crate::error::{Error, Parameter};
+use crate::laws::Priced;
 use crate::mechanism::Local;
 use crate::plan::Plan;
+use crate::profile::{FINE, above_wanted};
 use crate::round::Round;
+use shuffledp_numerics::rounding::{ln_down, ln_up};
 
 /// Relative distance in the value at which the search ends: 0.05 %.
 const TOLERANCE: f64 = 5e-4;
 
-/// Far from the budget ε of several rounds is computed to this relative accuracy, in less time, …
-const ROUGH: f64 = 1e-2;
-/// … and decides where ln of it is this far from the budget on the side that it certifies: a rough upper
-/// bound that meets the budget does, and a rough lower one that exceeds it does …
-const CLEAR: f64 = 0.05;
-/// … or, for an upper bound, this far on the other side. A rough lower bound may be far too small.
-const CLEARLY_BEYOND: f64 = 0.4;
+/// ε of several rounds is computed to these relative accuracies first, in less time. A rough upper bound that
+/// meets the budget decides, and a rough lower one that exceeds it does. So does a bound on the other side of
+/// the budget that is this far from it, as ln of their ratio: rough bounds may be loose.
+const ROUGH: [(f64, f64); 2] = [(1e-2, 0.4), (1e-3, 0.04)];
+/// One round is tried at an ε this much, relatively, inside or beyond the budget, so that the search for ε,
+/// which ends nearer to the truth, is on the same side.
+const MARGIN: f64 = 1e-5;
 /// The first stride of a search from scratch.
 const STRIDE: f64 = 4.0;
 /// Where a search begins near its end, the first stride is as long as it would be if ε grew with this power
@@ -183,12 +186,7 @@ pub fn calibrate<E: From<Error>>(
             // For example a sample larger than the number of users. The easiest value was seen to be valid.
             return Ok(f64::INFINITY);
         };
-        let account = account(&plan)?;
-        // Whether any value meets the budget is for the accurate bound to say.
-        match value == easiest {
-            true => excess_of(&account, side, at, budget),
-            false => rough_excess_of(&account, side, at, budget),
-        }
+        excess_of(&account(&plan)?, side, at, budget)
     };
     let found = threshold(unknown, range, (start, STRIDE), |value| {
         excess(value, Side::Upper)
@@ -213,10 +211,7 @@ pub fn calibrate<E: From<Error>>(
             let known = excess_over(budget, answer.lower().value());
             let stride = (-known / USUAL_POWER).exp().clamp(LEAST_STRIDE, STRIDE);
             let found = threshold(unknown, range, (value, stride), |tried| {
-                match tried == value {
-                    true => Ok(known),
-                    false => excess(tried, Side::Lower),
-                }
+                excess(tried, Side::Lower)
             })?;
             Some(match found.unmet {
                 None => limit,
@@ -235,29 +230,52 @@ pub fn calibrate<E: From<Error>>(
     })
 }
 
-/// ln of ε over the budget, by the bound of one side.
+/// How far the bound of one side is above the budget: positive if it exceeds it, negative or zero if it meets
+/// it. Of several rounds it is ln of ε over the budget, computed roughly where that decides.
 fn excess_of(account: &Account, side: Side, delta: f64, budget: f64) -> Result<f64, Error> {
-    let epsilon = match side {
-        Side::Upper => account.upper_epsilon(delta)?,
-        Side::Lower => account.lower_epsilon(delta)?,
-    };
-    Ok(excess_over(budget, epsilon))
-}
-
-/// The same; computed roughly, in less time, where that decides.
-fn rough_excess_of(account: &Account, side: Side, delta: f64, budget: f64) -> Result<f64, Error> {
-    if account.total() > 1.0 {
-        let rough = account.clone().with_accuracy(ROUGH)?;
-        let rough = excess_of(&rough, side, delta, budget)?;
-        let (below, above) = match side {
-            Side::Upper => (-CLEAR, CLEARLY_BEYOND),
-            Side::Lower => (f64::NEG_INFINITY, CLEAR),
+    if let [(round, 1)] = &account.rounds[..] {
+        return Ok(round.excess(side, delta, budget));
+    }
+    let excess = |account: &Account| {
+        let epsilon = match side {
+            Side::Upper => account.upper_epsilon(delta),
+            Side::Lower => account.lower_epsilon(delta),
         };
-        if !(below..=above).contains(&rough) {
+        epsilon.map(|epsilon| excess_over(budget, epsilon))
+    };
+    for (accuracy, clearly) in ROUGH {
+        let rough = excess(&account.clone().with_accuracy(accuracy)?)?;
+        let decides = match side {
+            Side::Upper => rough <= 0.0 || rough > clearly,
+            // A lower bound of zero may be one that was lost.
+            Side::Lower => rough > 0.0 || rough < -clearly && rough.is_finite(),
+        };
+        if decides {
             return Ok(rough);
         }
     }
-    excess_of(account, side, delta, budget)
+    excess(account)
+}
+
+impl Priced {
+    /// How far δ at the budget is above `delta`, by the bound of one side: one evaluation, where a search for
+    /// ε takes ten. An upper bound that may rise with ε may hold before the budget and not at it, so that ε
+    /// is searched for.
+    fn excess(&self, side: Side, delta: f64, budget: f64) -> f64 {
+        match side {
+            Side::Upper if self.dominating.may_rise() => {
+                excess_over(budget, self.dominating.epsilon(delta).0)
+            }
+            Side::Upper => {
+                let (ln, _) = self.dominating.ln_delta(budget * (1.0 - MARGIN), FINE);
+                above_wanted(ln, ln_down(delta))
+            }
+            Side::Lower => {
+                let (attained, _) = self.lower_delta(budget * (1.0 + MARGIN));
+                above_wanted(ln_down(attained), ln_up(delta))
+            }
+        }
+    }
 }
 
 /// ln of ε over the budget; a budget of zero is met by zero.
@@ -322,7 +340,7 @@ struct Threshold {
     unmet: Option<f64>,
 }
 
-/// Where ε reaches the budget. `excess` is ln of ε over the budget.
+/// Where ε reaches the budget. `excess` is positive where it is larger.
 fn threshold<E>(
     unknown: Unknown,
     (easiest, limit, _): (f64, f64, f64),

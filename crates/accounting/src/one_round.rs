@@ -21,7 +21,7 @@ impl Priced {
     }
 
     /// The largest δ that an adversary attains, and this adversary.
-    fn lower_delta(&self, epsilon: f64) -> (f64, Option<&Attained>) {
+    pub(crate) fn lower_delta(&self, epsilon: f64) -> (f64, Option<&Attained>) {
         let (mut lower, mut best) = (0.0, self.first_attained());
         for attained in self.attained.iter().filter(|_| self.attains()) {
             let value = attained.profile.delta(epsilon);

@@ -58,6 +58,11 @@ pub(crate) trait UpperProfile: Debug + Send + Sync {
     fn is_expensive(&self) -> bool {
         false
     }
+
+    /// Whether the bound may rise with ε, so that a larger ε may need another theorem.
+    fn may_rise(&self) -> bool {
+        false
+    }
 }
 
 /// The largest ε that is searched: e^700 is still a finite double.
@@ -221,6 +226,11 @@ impl Dominating {
     fn slow(&self) -> impl Iterator<Item = &dyn UpperProfile> {
         let others = self.others.iter().filter(|other| other.is_expensive());
         others.map(|other| other.as_ref())
+    }
+
+    /// Whether some bound may rise with ε.
+    pub(crate) fn may_rise(&self) -> bool {
+        self.others.iter().any(|other| other.may_rise())
     }
 
     /// Whether there are laws, and bounds that are evaluated much faster.

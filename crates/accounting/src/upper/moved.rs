@@ -228,4 +228,9 @@ impl<L: Law> UpperProfile for Moved<L> {
     fn is_expensive(&self) -> bool {
         true
     }
+
+    /// The cost of moved mass grows as e^ε.
+    fn may_rise(&self) -> bool {
+        true
+    }
 }
