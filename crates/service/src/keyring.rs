@@ -225,7 +225,7 @@ impl Keyring {
         for key in &mut self.keys {
             if key.age() < active && key.file.retired.is_none() {
                 key.file.retired = Some(now);
-                let retired = replace(&key.path, key.file.text().as_bytes());
+                let retired = replace(&key.path, &key.file.text());
                 match retired.and_then(|()| stamp(&key.path)) {
                     Ok(stamp) => key.stamp = stamp,
                     Err(error) => {
