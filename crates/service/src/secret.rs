@@ -1,5 +1,5 @@
-//! Secrets of files, written as hexadecimal digits. They are cleared from memory when they are dropped, are not
-//! copied without being asked for, and are in no message.
+//! Secrets of files, written as hexadecimal digits. They are cleared from memory when they are dropped, are
+//! not copied without being asked for, and are in no message.
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::de::{Error, Visitor};

@@ -1,4 +1,5 @@
-//! What a shuffler says of itself, and does, when a part of it fails: its store, one batch, one of its threads.
+//! What a shuffler says of itself, and does, when a part of it fails: its store, one batch, one of its
+//! threads.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,6 +1,6 @@
 //! A store that is not in the state in which it was left: lost, restored from a backup, or restored while a
-//! shuffler runs. Each test is named for what went wrong once: a window must not be released twice, with other
-//! reports the second time, for the difference would be somebody's report.
+//! shuffler runs. Each test is named for what went wrong once: a window must not be released twice, with
+//! other reports the second time, for the difference would be somebody's report.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! A clock that jumps forward. Windows close by the clock, for good, and batches and keys are destroyed by it:
-//! one wrong time would do all of that at once, and nothing undoes it. So the clock is compared with the time
+//! A clock that jumps forward. Windows close by the clock, for good, and batches and keys are destroyed by
+//! it: one wrong time would do all of that at once, and nothing undoes it. So the clock is compared with the time
 //! that has gone by since it was looked at last, and at a start with the time that was written down last.
 //! Where it is too far ahead, nothing is closed or destroyed until it is set right or an operator confirms
 //! it. A clock that is set back is another matter: it closes nothing, and opens no window again.
@@ -8,8 +8,8 @@ use crate::schedule::Clock;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How far ahead of the time that went by a clock may be in seconds: what is set right by hand, or by a server
-/// of time, is less.
+/// How far ahead of the time that went by a clock may be in seconds: what is set right by hand, or by a
+/// server of time, is less.
 const AHEAD: u64 = 3600;
 /// How long a shuffler whose windows are closed by hand may have been off, in seconds.
 const OFF: u64 = 86_400;

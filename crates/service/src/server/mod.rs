@@ -247,8 +247,8 @@ impl Service {
     }
 
     /// Closes windows whose time is over, destroys batches that were kept long enough, and replaces keys.
-    /// What fails is logged, and tried again the next time. Where the clock is far ahead of time, or the store
-    /// not the one that was left, nothing of that is done.
+    /// What fails is logged, and tried again the next time. Where the clock is far ahead of time, or the
+    /// store not the one that was left, nothing of that is done.
     pub fn tick(&self) {
         if let Err(error) = self.look_after_all() {
             tracing::error!(%error, "not everything is looked after");

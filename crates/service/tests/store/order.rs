@@ -79,9 +79,9 @@ fn spread(places: &[usize]) -> f64 {
     times.iter().map(square).sum()
 }
 
-/// Batches of a thousand, sealed as the stores do: the place of the first arrival, and that of the last. Of 19
-/// degrees of freedom chi-square exceeds 70 with probability 1e-7; where the first one stays in its place it is
-/// 19 for each batch.
+/// Batches of a thousand, sealed as the stores do: the place of the first arrival, and that of the last. Of
+/// 19 degrees of freedom chi-square exceeds 70 with probability 1e-7; where the first one stays in its place
+/// it is 19 for each batch.
 #[test]
 fn the_first_and_the_last_of_a_thousand_are_anywhere() {
     let (zeros, mut random) = (Bytes32([0; 32]), Secure::new().unwrap());
