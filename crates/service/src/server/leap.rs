@@ -1,6 +1,6 @@
 //! A clock that jumps forward. Windows close by the clock, for good, and batches and keys are destroyed by
-//! it: one wrong time would do all of that at once, and nothing undoes it. So the clock is compared with the time
-//! that has gone by since it was looked at last, and at a start with the time that was written down last.
+//! it: one wrong time would do all of that at once, and nothing undoes it. So the clock is compared with the
+//! time that has gone by since it was looked at last, and at a start with the time that was written down.
 //! Where it is too far ahead, nothing is closed or destroyed until it is set right or an operator confirms
 //! it. A clock that is set back is another matter: it closes nothing, and opens no window again.
 
