@@ -8,8 +8,11 @@ mod running;
 use fjall::{KeyspaceCreateOptions, PersistMode, SingleWriterTxDatabase};
 use running::Shuffler;
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// What a command prints, on both ways, and its exit code.
 fn ask(folder: &Path, line: &str) -> (String, String, i32) {
@@ -191,4 +194,81 @@ fn events_tell_nothing_of_a_report() {
             assert!(!text.contains("127.0.0.1"), "{line}");
         }
     }
+}
+
+/// SIGTERM: a request that is under way is answered, nobody else is let in, and what was accepted is there.
+#[test]
+fn a_shuffler_that_is_asked_to_stop_takes_what_is_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    ask(folder, "keys analyzer");
+    let token: Value = serde_json::from_str(&ask(folder, "keys token --format json").0).unwrap();
+    let task = ask(
+        folder,
+        "task new --name smokers --randomizer rr --epsilon0 1 --labels no,yes --users 2 --target-epsilon 1 \
+         --delta 1e-6 --analyzer-key analyzer.pub --out task.json --format json",
+    );
+    let task: Value = serde_json::from_str(&task.0).unwrap();
+    let id = task["id"].as_str().unwrap();
+    running::configure(folder, token["sha256"].as_str().unwrap());
+    let mut shuffler = Shuffler::start(folder);
+    // An envelope in a file, as devices without a network write it.
+    let key = std::fs::read_dir(folder.join("keys"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let key = key
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|ending| ending == "pub"));
+    let key = key.unwrap();
+    std::fs::create_dir(folder.join("outbox")).unwrap();
+    for device in 0..2 {
+        let line = format!(
+            "report --task task.json --value no --ledger {device}.json --window 0 --shuffler-key {} --out \
+             outbox/{device}",
+            key.display()
+        );
+        let (_, error, code) = ask(folder, &line);
+        assert_eq!(code, 0, "{error}");
+    }
+    let envelopes: Vec<Vec<u8>> = (0..2)
+        .map(|device| std::fs::read(folder.join(format!("outbox/{device}"))).unwrap())
+        .collect();
+    let path = format!("/v1/tasks/{id}/reports");
+    assert!(
+        shuffler
+            .post(&path, &envelopes[0])
+            .starts_with("HTTP/1.1 202")
+    );
+    let mut under_way = TcpStream::connect(&shuffler.public).unwrap();
+    let (half, rest) = envelopes[1].split_at(20);
+    let length = envelopes[1].len();
+    write!(
+        under_way,
+        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
+    )
+    .unwrap();
+    under_way.write_all(half).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let process = shuffler.child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &process])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let refused = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        TcpStream::connect(&shuffler.public).is_err()
+    });
+    assert!(refused, "it lets others in");
+    under_way.write_all(rest).unwrap();
+    let mut answer = String::new();
+    under_way.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
+    assert!(shuffler.child.wait().unwrap().success());
+    drop(shuffler);
+    let shuffler = Shuffler::start(folder);
+    let closed = shuffler.close_window(id);
+    assert!(closed.contains("\"reports\":2"), "{closed}");
 }

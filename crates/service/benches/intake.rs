@@ -92,7 +92,7 @@ fn sealed(task: &Task, key: ShufflerKey, window: u64, count: usize) -> Vec<Vec<u
 
 /// Outer layers that are opened a second on all cores.
 fn yardstick(task: &Task, folder: &Path, envelopes: &[Vec<u8>]) -> f64 {
-    let keys = Keyring::open(folder, 0).unwrap().secrets();
+    let keys = Keyring::open(folder, 0, 0).unwrap().secrets();
     let some = &envelopes[..envelopes.len().min(20_000 * cores())];
     let start = Instant::now();
     scope(|scope| {

@@ -106,6 +106,12 @@ pub enum ServiceError {
         /// Why.
         error: io::Error,
     },
+    /// A shuffler whose clock or store is not to be trusted: `/readyz` says why.
+    #[error("the shuffler closes nothing now: it is not ready")]
+    Held,
+    /// A shuffler of which a thread has ended.
+    #[error("a part of the shuffler has failed: it ended, and is to be started again")]
+    Broken,
     /// An address of a shuffler that is none.
     #[error("{url:?} is not http://HOST:PORT or https://HOST:PORT")]
     Url {

@@ -260,6 +260,11 @@ impl Intake {
         *current = Arc::new(keys);
     }
 
+    /// Whether all its threads are there: one that panicked is not.
+    pub fn is_whole(&self) -> bool {
+        !self.threads.iter().any(JoinHandle::is_finished)
+    }
+
     /// Room that grows as bytes arrive from the network: who announces many and sends none holds none.
     pub fn room(&self) -> Room {
         Room {

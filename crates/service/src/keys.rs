@@ -6,6 +6,7 @@
 //! ```
 
 use crate::error::ServiceError;
+use crate::secret::{Secret32, to_json};
 use crate::secure_file::{create, create_public, remove};
 use crate::suite::AwsLc;
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,7 @@ pub(crate) struct KeyFile {
     pub(crate) number: u8,
     pub(crate) public: Bytes32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    secret: Option<Bytes32>,
+    secret: Option<Secret32>,
     /// When it was made, in seconds since 1970; of a key that a running shuffler made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) made: Option<u64>,
@@ -59,6 +60,8 @@ pub(crate) struct KeyFile {
     pub(crate) retired: Option<u64>,
 }
 
+/// A file of keys has two of 64 digits, and numbers.
+const LONGEST: usize = 1024;
 /// What a file of keys is called in messages.
 const WHAT: &str = "a file of keys";
 
@@ -81,13 +84,13 @@ impl KeyFile {
     pub(crate) fn secret(&self, path: &Path) -> Result<SecretKey, ServiceError> {
         let missing =
             || ServiceError::content(path, WHAT, "it has no secret key: it is the public file");
-        let secret = self.secret.ok_or_else(missing)?;
-        Ok(SecretKey::new(Zeroizing::new(secret.0)))
+        let secret = self.secret.as_ref().ok_or_else(missing)?;
+        Ok(SecretKey::new(secret.bytes().clone()))
     }
 
-    pub(crate) fn text(&self) -> Zeroizing<String> {
-        // Texts and numbers: nothing that JSON cannot hold.
-        Zeroizing::new(serde_json::to_string_pretty(self).unwrap_or_default() + "\n")
+    /// The contents of the file.
+    pub(crate) fn text(&self) -> Zeroizing<Vec<u8>> {
+        to_json(self, LONGEST)
     }
 }
 
@@ -121,15 +124,15 @@ pub(crate) fn make_at(
         party,
         number,
         public,
-        secret: Some(Bytes32(*secret.bytes())),
+        secret: Some(Secret32::new(Zeroizing::new(*secret.bytes()))),
         made,
         retired: None,
     };
     let secret_text = file.text();
     file.secret = None;
     // The public file first: where the secret one is there, both are.
-    create_public(&public_path, file.text().as_bytes())?;
-    if let Err(error) = create(&secret_path, secret_text.as_bytes()) {
+    create_public(&public_path, &file.text())?;
+    if let Err(error) = create(&secret_path, &secret_text) {
         // Where that fails too, the public file is left over: it opens nothing.
         let _ = remove(&public_path);
         return Err(error);

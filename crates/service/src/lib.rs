@@ -34,6 +34,7 @@ pub mod ledger;
 pub mod loopback;
 pub mod probes;
 pub mod schedule;
+mod secret;
 mod secure_file;
 pub mod server;
 pub mod store;

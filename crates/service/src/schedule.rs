@@ -9,12 +9,19 @@
 //! one open window at a time, which its operator closes.
 
 use std::ops::RangeInclusive;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Seconds since 1970.
 pub trait Clock: Send + Sync {
     /// Now; none where the machine's clock is before 1970.
     fn now(&self) -> Option<u64>;
+
+    /// How long it is since some moment, whatever the clock is set to. A clock that nobody sets need not say
+    /// it: there it is the same time.
+    fn steady(&self) -> Duration {
+        Duration::from_secs(self.now().unwrap_or(0))
+    }
 }
 
 /// The machine's clock.
@@ -25,6 +32,11 @@ impl Clock for SystemClock {
     fn now(&self) -> Option<u64> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
         Some(since.as_secs())
+    }
+
+    fn steady(&self) -> Duration {
+        static BEGINNING: OnceLock<Instant> = OnceLock::new();
+        BEGINNING.get_or_init(Instant::now).elapsed()
     }
 }
 

@@ -20,7 +20,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
 #[test]
 fn six_hundred_rotations_leave_no_key_behind() {
     let folder = tempfile::tempdir().unwrap();
-    let mut ring = Keyring::open(folder.path(), 0).unwrap();
+    let mut ring = Keyring::open(folder.path(), 0, 0).unwrap();
     let (mut made, mut deleted) = (0, 0);
     let mut publics = BTreeSet::from([ring.active().unwrap().key.0]);
     for step in 1..=600 {
@@ -46,7 +46,7 @@ fn six_hundred_rotations_leave_no_key_behind() {
     let both = ["key", "pub"].map(|ending| format!("shuffler-{}.{ending}", active.number));
     assert_eq!(files(folder.path()), BTreeSet::from(both));
     assert_eq!(
-        Keyring::open(folder.path(), 0).unwrap().active(),
+        Keyring::open(folder.path(), 0, 0).unwrap().active(),
         Some(active)
     );
 }
@@ -55,7 +55,7 @@ fn six_hundred_rotations_leave_no_key_behind() {
 #[test]
 fn what_a_crash_leaves_is_put_in_order() {
     let folder = tempfile::tempdir().unwrap();
-    let mut ring = Keyring::open(folder.path(), 0).unwrap();
+    let mut ring = Keyring::open(folder.path(), 0, 0).unwrap();
     let old = ring.active().unwrap();
     let path = folder.path().join(format!("shuffler-{}.key", old.number));
     let before = std::fs::read(&path).unwrap();
@@ -66,7 +66,7 @@ fn what_a_crash_leaves_is_put_in_order() {
     // As if a third key had been begun, and a deletion had not come to its end.
     std::fs::write(folder.path().join("shuffler-3.pub"), "{}").unwrap();
     std::fs::write(folder.path().join("shuffler-200.pub"), "{}").unwrap();
-    let mut ring = Keyring::open(folder.path(), 150).unwrap();
+    let mut ring = Keyring::open(folder.path(), 150, 0).unwrap();
     assert_eq!(ring.active(), Some(new));
     assert_eq!(ring.tick(200, None, 50).unwrap(), []);
     assert_eq!(ring.secrets().len(), 2);
@@ -87,7 +87,7 @@ fn what_a_crash_leaves_is_put_in_order() {
 #[test]
 fn a_lock_that_fails_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let mut ring = Keyring::open(folder.path(), 0).unwrap();
+    let mut ring = Keyring::open(folder.path(), 0, 0).unwrap();
     let lock = folder.path().join("keyring.lock");
     let held = std::fs::File::create(&lock).unwrap();
     held.lock().unwrap();
@@ -120,4 +120,80 @@ fn a_key_is_there_with_both_files_or_not_at_all() {
     // Those that are there are not overwritten, and stay.
     assert!(make(Party::Shuffler, 7, folder.path()).is_err());
     assert_eq!(files(folder.path()).len(), 2);
+}
+
+/// Shufflers that share a folder: a device may hand its envelope to any of them.
+#[test]
+fn a_new_key_is_announced_when_every_shuffler_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |now| Keyring::open(folder.path(), now, 10).unwrap();
+    let (mut one, mut other) = (open(1000), open(1000));
+    let old = one.active().unwrap();
+    // The first one is announced at once: there is no other.
+    assert_eq!(other.active(), Some(old));
+    assert_eq!(one.rotate(2000).unwrap().len(), 1);
+    assert_eq!((one.active(), one.secrets().len()), (Some(old), 2));
+    for now in 2000..2010 {
+        for ring in [&mut one, &mut other] {
+            assert_eq!(ring.tick(now, None, 100).unwrap(), []);
+            assert_eq!(
+                (ring.active(), ring.secrets().len()),
+                (Some(old), 2),
+                "{now}"
+            );
+        }
+    }
+    for ring in [&mut one, &mut other] {
+        ring.tick(2010, None, 100).unwrap();
+    }
+    let new = one.active().unwrap();
+    assert_eq!(other.active(), Some(new));
+    assert_ne!(new, old);
+    // The old one is retired from then on, and not from the rotation on.
+    assert_eq!(one.tick(2109, None, 100).unwrap(), []);
+    assert_eq!(
+        one.tick(2110, None, 100).unwrap(),
+        [Change::Deleted(old.number)]
+    );
+}
+
+/// Of keys that are replaced because nothing that was sealed to them may open, both files go at once.
+#[test]
+fn keys_that_are_replaced_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ring = Keyring::open(folder.path(), 0, 10).unwrap();
+    ring.rotate(100).unwrap();
+    let changes = ring.replace_all(200).unwrap();
+    assert_eq!(
+        changes,
+        [Change::Made(3), Change::Deleted(1), Change::Deleted(2)]
+    );
+    assert_eq!(ring.active().unwrap().number, 3);
+    assert_eq!(ring.secrets().len(), 1);
+    let both = ["key", "pub"].map(|ending| format!("shuffler-3.{ending}"));
+    assert_eq!(files(folder.path()), BTreeSet::from(both));
+}
+
+/// Secret keys are in memory once, and not read anew every second.
+#[test]
+fn a_file_of_keys_is_read_when_it_is_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut one, mut other) = (
+        Keyring::open(folder.path(), 0, 0).unwrap(),
+        Keyring::open(folder.path(), 0, 0).unwrap(),
+    );
+    let before = other.revision();
+    for now in 0..3 {
+        other.tick(now, None, 100).unwrap();
+    }
+    assert_eq!(other.revision(), before);
+    one.rotate(10).unwrap();
+    other.tick(11, None, 100).unwrap();
+    assert_ne!(other.revision(), before);
+    assert_eq!(other.active(), one.active());
+    // One that cannot be read leaves those that are known.
+    let known = other.secrets().len();
+    std::fs::write(folder.path().join("shuffler-9.key"), "{}").unwrap();
+    assert!(other.tick(12, None, 100).is_err());
+    assert_eq!(other.secrets().len(), known);
 }

@@ -637,6 +637,7 @@ fn a_task_takes_reports_about_what_its_operator_has_named() {
 fn after_a_store_is_lost_nothing_that_was_sealed_before_opens() {
     let mut running = Running::start(None, |_| {});
     let crowd: Vec<Vec<u8>> = (0..=SMALLEST).map(|_| running.envelope(0, "bus")).collect();
+    let recorded = running.envelope(1, "bus");
     running
         .connection()
         .send(&running.task, &crowd.concat())
@@ -649,10 +650,12 @@ fn after_a_store_is_lost_nothing_that_was_sealed_before_opens() {
         std::fs::remove_dir_all(&config.store.folder).unwrap();
     });
     assert_ne!(running.service.active_key().unwrap().key, first.key);
+    // The window that was released stays closed, and what was recorded for a later one opens no more.
     for envelope in &crowd[1..] {
-        assert_eq!(running.post_reports(envelope).0, 400);
+        assert_eq!(running.post_reports(envelope).0, 410);
     }
-    assert_eq!(running.post_reports(&running.envelope(0, "bus")).0, 202);
+    assert_eq!(running.post_reports(&recorded).0, 400);
+    assert_eq!(running.post_reports(&running.envelope(1, "bus")).0, 202);
 }
 
 #[test]

@@ -58,6 +58,7 @@ pub const ROUTES: &[(&str, &str, &str)] = &[
     ("get", "/metrics", "operator"),
     ("get", "/v1/journal", "operator"),
     ("post", "/v1/keys/rotation", "operator"),
+    ("post", "/v1/clock/confirmation", "operator"),
     (
         "post",
         "/v1/tasks/{task}/windows/{window}/closing",
@@ -83,6 +84,7 @@ fn handler(path: &str) -> MethodRouter<Arc<Service>> {
         "/metrics" => get(show_metrics),
         "/v1/journal" => get(journal),
         "/v1/keys/rotation" => post(rotate),
+        "/v1/clock/confirmation" => post(confirm_clock),
         "/v1/tasks/{task}/contexts/{context}" => post(add_context),
         _ => post(close),
     }
@@ -239,6 +241,11 @@ impl Service {
     fn failed(&self) -> Refusal {
         Refusal::NotWritten(self.later())
     }
+
+    /// Whether clock and store are to be trusted.
+    fn holds_on(&self) -> Result<(), Refusal> {
+        self.may_go_on().map_err(|_| self.failed())
+    }
 }
 
 fn authorization(headers: &HeaderMap) -> Option<&str> {
@@ -289,6 +296,7 @@ async fn reports(
     body: Body,
 ) -> Result<StatusCode, Refusal> {
     let served = service.served(&id)?;
+    service.holds_on()?;
     let limits = &service.config.limits;
     let length = envelope_length(&served.open.task);
     let announced = headers
@@ -361,6 +369,7 @@ async fn received(
 /// What a device needs to answer: the task, the windows that are open, and the key.
 async fn task(State(service): Shared, Path(id): Path<String>) -> Result<Json<Value>, Refusal> {
     let served = service.served(&id)?;
+    service.holds_on()?;
     let key = service.active_key().ok_or(Refusal::Failed)?;
     let now = service.clock.now().ok_or(Refusal::Failed)?;
     let first_open = served.open.first_open.load(Ordering::Acquire);
@@ -455,6 +464,7 @@ async fn batch(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let name = name(service.of_analyzer(&id, &headers)?, &window, context)?;
+    service.holds_on()?;
     let bytes = blocking(&service, move |service| Ok(service.store.read(&name)?)).await?;
     let headers = [
         (CONTENT_TYPE, "application/octet-stream"),
@@ -561,6 +571,17 @@ async fn rotate(State(service): Shared) -> Result<Json<Value>, Refusal> {
     Ok(Json(json!({ "shuffler_key": key.await? })))
 }
 
+/// The clock is right, however far it has gone.
+async fn confirm_clock(State(service): Shared) -> Result<Json<Value>, Refusal> {
+    let now = blocking(&service, |service| {
+        service.confirm_clock().map_err(|error| {
+            tracing::error!(%error, "the time is not confirmed");
+            Refusal::Failed
+        })
+    });
+    Ok(Json(json!({ "now": now.await? })))
+}
+
 /// Closes a window now: it must be the first that is open.
 async fn close(
     State(service): Shared,
@@ -575,12 +596,11 @@ async fn close(
             return Err(Refusal::Conflict(message));
         }
         let id = served.open.task.id();
-        let closed = service.close_before(&id, served, window + 1)?;
-        service.remember().map_err(|error| {
-            tracing::error!(%error, "the journal is not remembered beside the keys");
+        let closed = service.close_by_hand(&id, served, window);
+        closed.map_err(|error| {
+            tracing::error!(%error, "a window is not closed");
             Refusal::Failed
-        })?;
-        Ok(closed)
+        })
     });
     let closed = closed.await?;
     let closed = closed.iter();

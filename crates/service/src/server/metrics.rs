@@ -23,9 +23,12 @@ pub(super) fn text(service: &Service) -> Result<String, StoreError> {
         }
     };
     let (mut windows, mut envelopes, mut batches) = (Vec::new(), Vec::new(), Vec::new());
+    let mut stuck = Vec::new();
     for (id, served) in &service.tasks {
         let first_open = served.open.first_open.load(Ordering::Acquire);
         windows.push((format!("{{task=\"{id}\"}}"), first_open));
+        let failed = served.stuck.load(Ordering::Acquire);
+        stuck.push((format!("{{task=\"{id}\"}}"), failed));
         for outcome in Outcome::ALL {
             let labels = format!("{{task=\"{id}\",outcome=\"{}\"}}", outcome.name());
             envelopes.push((labels, service.tallies.closed(id, first_open, outcome)));
@@ -65,6 +68,12 @@ pub(super) fn text(service: &Service) -> Result<String, StoreError> {
         "gauge",
         "Batches of closed windows, by state.",
         batches,
+    );
+    metric(
+        "shuffledp_batches_stuck",
+        "gauge",
+        "Batches of closed windows that could not be closed or destroyed.",
+        stuck,
     );
     Ok(text)
 }

@@ -6,6 +6,7 @@ pub mod config;
 mod connections;
 mod continuity;
 mod http;
+mod leap;
 mod metrics;
 mod page;
 
@@ -14,24 +15,25 @@ pub use http::ROUTES;
 use crate::error::ServiceError;
 use crate::folders::read_task;
 use crate::intake::{Intake, OpenTask};
-use crate::keyring::{Change, Keyring};
+use crate::keyring::{Change, Keyring, PENDING};
 use crate::schedule::{Clock, Schedule};
 use crate::store::embedded::Embedded;
 use crate::store::postgres::Postgres;
 use crate::store::vault::{self, Vault};
-use crate::store::{Record, Store, StoreError};
+use crate::store::{NEVER_ENOUGH, Record, Store, StoreError};
 use crate::tallies::Tallies;
 use axum_server::tls_rustls::RustlsConfig;
 use config::{Config, StoreConfig};
 use connections::Limited;
-use continuity::Remembered;
+use continuity::{Continuity, Found};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use leap::Watch;
 use shuffledp_protocol::envelope::{PROBES, ShufflerKey};
 use shuffledp_protocol::lifecycle::State;
 use shuffledp_protocol::task::{Bytes32, Guarantee};
 use shuffledp_randomizers::Secure;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -41,6 +43,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// How often windows, keys and old batches are looked after.
 const TICK: Duration = Duration::from_secs(1);
+/// For how long they may not be: putting a large batch into order takes a part of it.
+const STALE: Duration = Duration::from_secs(120);
 
 /// Connections of operators at a time.
 const CONNECTIONS_OF_OPERATORS: usize = 64;
@@ -55,6 +59,8 @@ pub(crate) struct Served {
     closing: Mutex<()>,
     /// All batches of windows before this one have expired or are shredded, and are not looked at again.
     settled: AtomicU64,
+    /// Batches that the last look could not close or destroy.
+    stuck: AtomicU64,
 }
 
 /// A shuffler.
@@ -67,9 +73,17 @@ pub struct Service {
     clock: Arc<dyn Clock>,
     /// As the last look found it: who asks does not make the store write.
     readiness: Mutex<Result<(), NotReady>>,
-    /// What the folder of keys remembers of the journal.
-    remembered: Mutex<Option<Remembered>>,
+    /// What the folder of keys remembers of the store.
+    continuity: Continuity,
+    /// Whether the store is still the one that was left, as the last look found it.
+    restored: AtomicBool,
+    watch: Watch,
+    /// When everything was looked after last, by the steady clock.
+    looked_after: Mutex<Duration>,
+    /// What became of keys and is not in the journal yet.
+    untold: Mutex<Vec<String>>,
     stopping: AtomicBool,
+    broken: AtomicBool,
     // The last field: it is dropped when nothing can be submitted any more.
     intake: Intake,
 }
@@ -90,6 +104,30 @@ pub enum NotReady {
     /// The operating system gives no randomness.
     #[error("the operating system gives no randomness")]
     Randomness,
+    /// The store is not in the state in which it was left.
+    #[error(
+        "the store was lost, or restored from a backup, while the shuffler ran: nothing is taken or closed \
+         until it is started again"
+    )]
+    Restored,
+    /// The clock went ahead further than time did.
+    #[error(
+        "the clock is {seconds} seconds ahead of the time that has gone by: nothing is closed or destroyed \
+         until it is set right, or the operator confirms it (POST /v1/clock/confirmation)"
+    )]
+    Ahead {
+        /// How far.
+        seconds: u64,
+    },
+    /// Windows and keys are not looked after.
+    #[error("windows and keys have not been looked after for {seconds} seconds")]
+    Stale {
+        /// For how long.
+        seconds: u64,
+    },
+    /// A thread of it has ended.
+    #[error("a part of the shuffler has failed: it ends")]
+    Broken,
     /// It stops.
     #[error("the shuffler stops")]
     Stopping,
@@ -107,44 +145,74 @@ impl Service {
             .check()
             .map_err(|message| ServiceError::Config { message })?;
         let now = clock.now().unwrap_or(0);
-        let mut keyring = Keyring::open(&config.keys.folder, now)?;
-        // Before anything is written.
-        let continues = continuity::holds(&config.keys.folder, store.as_ref())?;
-        let mut tasks = BTreeMap::new();
+        let mut loaded = Vec::new();
         let (mut longest, mut shortest) = (0, u64::MAX);
         for entry in &config.task {
             let task = read_task(&entry.file)?;
             let length = task.spec().window_seconds;
             longest = longest.max(length.unwrap_or(0));
             shortest = shortest.min(length.unwrap_or(u64::MAX));
-            let schedule = Schedule {
-                length,
-                grace: config.windows.grace_seconds,
-            };
-            let id = task.id();
-            let first_open = store.close_windows(&id, schedule.first_open(now).unwrap_or(0))?;
-            store.note(&format!("task {id} loaded"))?;
-            let served = Served {
-                guarantee: task.guarantee()?,
-                open: Arc::new(OpenTask::new(task, schedule, first_open, &entry.contexts)),
-                analyzer: entry.analyzer_token_sha256,
-                closing: Mutex::default(),
-                settled: AtomicU64::new(0),
-            };
-            tasks.insert(id, served);
+            loaded.push((entry, task.guarantee()?, task));
         }
         config
             .check_overlap(longest)
             .and_then(|()| config.check_grace(shortest))
             .map_err(|message| ServiceError::Config { message })?;
-        if !continues {
-            let message = "another store than before, or an earlier state of it: the keys of devices are \
-                           replaced";
+        let folder = &config.keys.folder;
+        std::fs::create_dir_all(folder).map_err(ServiceError::unwritable(folder))?;
+        let continuity = Continuity::of(folder);
+        let alone = continuity.alone()?;
+        let pending = if config.store.postgres.is_some() {
+            PENDING
+        } else {
+            0
+        };
+        let mut keyring = Keyring::open(folder, now, pending)?;
+        // Before anything is written.
+        let mut found = continuity.find(store.as_ref(), keyring.was_used())?;
+        let watch = Watch::new(
+            clock.as_ref(),
+            found.time,
+            (shortest < u64::MAX).then_some(shortest),
+        );
+        let trusted = watch.look(clock.as_ref()).is_none();
+        if !found.continues {
+            let message = "another store than before, or an earlier state of it: what is open in it is \
+                           destroyed, and the keys of devices are replaced";
             tracing::warn!("{message}");
             store.note(message)?;
+            let served = loaded.iter().map(|(_, _, task)| task.id());
+            destroy_open(store.as_ref(), served, &mut found, now)?;
+        }
+        let mut tasks = BTreeMap::new();
+        for (entry, guarantee, task) in loaded {
+            let schedule = Schedule {
+                length: task.spec().window_seconds,
+                grace: config.windows.grace_seconds,
+            };
+            let id = task.id();
+            let by_clock = schedule.first_open(now).filter(|_| trusted);
+            let known = found.first_open.get(&id).copied();
+            let first_open = by_clock.max(known).unwrap_or(0);
+            let first_open = store.close_windows(&id, first_open)?;
+            found.first_open.insert(id, first_open);
+            store.note(&format!("task {id} loaded"))?;
+            let served = Served {
+                guarantee,
+                open: Arc::new(OpenTask::new(task, schedule, first_open, &entry.contexts)),
+                analyzer: entry.analyzer_token_sha256,
+                closing: Mutex::default(),
+                settled: AtomicU64::new(0),
+                stuck: AtomicU64::new(0),
+            };
+            tasks.insert(id, served);
+        }
+        if !found.continues {
             keyring.replace_all(now)?;
         }
-        let remembered = continuity::remember(&config.keys.folder, store.as_ref(), None)?;
+        let time = if trusted { Some(now) } else { found.time };
+        continuity.begin(store.as_ref(), found.first_open, time)?;
+        drop(alone);
         let tallies = Arc::new(Tallies::default());
         let intake = Intake::start(
             Arc::clone(&store),
@@ -158,6 +226,7 @@ impl Service {
             error,
         })?;
         let service = Self {
+            looked_after: Mutex::new(clock.steady()),
             config,
             tasks,
             keyring: Mutex::new(keyring),
@@ -165,8 +234,12 @@ impl Service {
             tallies,
             clock,
             readiness: Mutex::new(Ok(())),
-            remembered: Mutex::new(remembered),
+            continuity,
+            restored: AtomicBool::new(false),
+            watch,
+            untold: Mutex::default(),
             stopping: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
             intake,
         };
         service.look_at_readiness();
@@ -174,43 +247,88 @@ impl Service {
     }
 
     /// Closes windows whose time is over, destroys batches that were kept long enough, and replaces keys.
-    /// What fails is logged, and tried again the next time.
+    /// What fails is logged, and tried again the next time. Where the clock is far ahead of time, or the
+    /// store not the one that was left, nothing of that is done.
     pub fn tick(&self) {
-        let Some(now) = self.clock.now() else {
-            tracing::error!("the clock is before 1970");
-            return;
-        };
-        for (id, served) in &self.tasks {
-            if let Err(error) = self.look_after(id, served, now) {
-                tracing::error!(task = %id, %error, "windows are not looked after");
-            }
-        }
-        let keys = &self.config.keys;
-        let rotate = (keys.rotate_seconds > 0).then_some(keys.rotate_seconds);
-        let changed = self.keyring().tick(now, rotate, keys.overlap_seconds);
-        if let Err(error) = changed.and_then(|changes| self.keys_changed(&changes)) {
-            tracing::error!(%error, "keys are not looked after");
-        }
-        if let Err(error) = self.remember() {
-            tracing::error!(%error, "the journal is not remembered beside the keys");
+        if let Err(error) = self.look_after_all() {
+            tracing::error!(%error, "not everything is looked after");
         }
         self.look_at_readiness();
     }
 
-    fn remember(&self) -> Result<(), ServiceError> {
-        let mut remembered = self
-            .remembered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let keys = &self.config.keys.folder;
-        *remembered = continuity::remember(keys, self.store.as_ref(), *remembered)?;
+    fn look_after_all(&self) -> Result<(), ServiceError> {
+        let Some(now) = self.clock.now() else {
+            tracing::error!("the clock is before 1970");
+            return Ok(());
+        };
+        if !self.remember(None)? || self.may_go_on().is_err() {
+            return Ok(());
+        }
+        let mut failed = None;
+        for (id, served) in &self.tasks {
+            if let Err(error) = self.look_after(id, served, now) {
+                tracing::error!(task = %id, %error, "windows are not looked after");
+                failed = Some(error);
+            }
+        }
+        let keys = &self.config.keys;
+        let rotate = (keys.rotate_seconds > 0).then_some(keys.rotate_seconds);
+        let overlap = keys.overlap_seconds;
+        self.change_keys(|keyring| keyring.tick(now, rotate, overlap))?;
+        self.remember(None)?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        *self.looked_after() = self.clock.steady();
         Ok(())
     }
 
-    fn look_after(&self, id: &Bytes32, served: &Served, now: u64) -> Result<(), StoreError> {
+    /// Remembers the store beside the keys, and the first open window of a task; unless the store is not the
+    /// one that was left: whether it is.
+    fn remember(&self, first_open: Option<(Bytes32, u64)>) -> Result<bool, ServiceError> {
+        let trusted = self.watch.look(self.clock.as_ref()).is_none();
+        let time = self.clock.now().filter(|_| trusted);
+        let continuity = &self.continuity;
+        let store = self.store.as_ref();
+        let holds = continuity.remember(store, first_open, time)?;
+        if !holds {
+            tracing::error!(
+                "the store was lost or restored while the shuffler ran: start it again"
+            );
+        }
+        self.restored.store(!holds, Ordering::Release);
+        Ok(holds)
+    }
+
+    /// Whether windows may be closed, reports taken and batches given out: the store is the one that was
+    /// left, as the last look found it, and the clock has gone with time.
+    pub(crate) fn may_go_on(&self) -> Result<(), NotReady> {
+        if self.restored.load(Ordering::Acquire) {
+            return Err(NotReady::Restored);
+        }
+        match self.watch.look(self.clock.as_ref()) {
+            Some(seconds) => Err(NotReady::Ahead { seconds }),
+            None => Ok(()),
+        }
+    }
+
+    /// The operator says that the clock is right. Gives the time.
+    pub fn confirm_clock(&self) -> Result<u64, ServiceError> {
+        let now = self.clock.now().unwrap_or(0);
+        self.watch.confirm(self.clock.as_ref());
+        self.continuity.confirm(self.store.as_ref(), now)?;
+        self.store
+            .note(&format!("the operator confirms the time {now}"))?;
+        tracing::info!(now, "the operator confirms the time");
+        self.tick();
+        Ok(now)
+    }
+
+    fn look_after(&self, id: &Bytes32, served: &Served, now: u64) -> Result<(), ServiceError> {
         let schedule = served.open.schedule;
         let by_clock = schedule.first_open(now).unwrap_or(0);
-        self.close_before(id, served, by_clock)?;
+        let closed = self.close_before(id, served, by_clock)?;
+        let mut stuck = closed.failed.len() as u64;
         let mut settled = served.open.first_open.load(Ordering::Acquire);
         for record in self
             .store
@@ -224,24 +342,32 @@ impl Service {
                 State::Expired | State::Shredded => continue,
             };
             let closed = record.closed.unwrap_or(now);
-            if closed.saturating_add(keep) <= now {
-                let record = self.store.shred(&record.name)?;
-                self.log(&record);
-            } else {
+            if closed.saturating_add(keep) > now {
                 settled = settled.min(record.name.window);
+                continue;
+            }
+            match self.store.shred(&record.name) {
+                Ok(record) => self.log(&record),
+                Err(error) => {
+                    self.log_failure(&record, &error, "a batch is not destroyed");
+                    settled = settled.min(record.name.window);
+                    stuck += 1;
+                }
             }
         }
         served.settled.fetch_max(settled, Ordering::AcqRel);
+        served.stuck.store(stuck, Ordering::Release);
         Ok(())
     }
 
-    /// Closes all windows before `first_open`, and the batches in them.
+    /// Closes all windows before `first_open`, and the batches in them. One that cannot be closed does not
+    /// keep the others open.
     fn close_before(
         &self,
         id: &Bytes32,
         served: &Served,
         first_open: u64,
-    ) -> Result<Vec<Record>, StoreError> {
+    ) -> Result<Closed, ServiceError> {
         let _one_at_a_time = served
             .closing
             .lock()
@@ -251,7 +377,11 @@ impl Service {
         if before < standing {
             tracing::info!(task = %id, first_open = standing, "windows closed");
         }
-        let mut closed = Vec::new();
+        let mut closed = Closed::default();
+        // Before a batch is sealed: what was released is known to be closed wherever the store comes from.
+        if !self.continuity.knows(id, standing) && !self.remember(Some((*id, standing)))? {
+            return Ok(closed);
+        }
         let now = self.clock.now().unwrap_or(0);
         for record in self
             .store
@@ -263,12 +393,39 @@ impl Service {
                     true => 1,
                     false => served.open.task.smallest_batch(),
                 };
-                let record = self.store.close(&record.name, smallest, now)?;
-                self.log(&record);
-                closed.push(record);
+                match self.store.close(&record.name, smallest, now) {
+                    Ok(record) => {
+                        self.log(&record);
+                        closed.records.push(record);
+                    }
+                    Err(error) => {
+                        self.log_failure(&record, &error, "a batch is not closed");
+                        closed.failed.push(error);
+                    }
+                }
             }
         }
         Ok(closed)
+    }
+
+    /// Closes a window for the operator, and gives the batches that were closed.
+    pub(crate) fn close_by_hand(
+        &self,
+        id: &Bytes32,
+        served: &Served,
+        window: u64,
+    ) -> Result<Vec<Record>, ServiceError> {
+        // The store may have been exchanged since the last look.
+        if !self.remember(None)? || self.may_go_on().is_err() {
+            self.look_at_readiness();
+            return Err(ServiceError::Held);
+        }
+        let mut closed = self.close_before(id, served, window.saturating_add(1))?;
+        self.remember(None)?;
+        match closed.failed.pop() {
+            Some(error) if closed.records.is_empty() => Err(error.into()),
+            _ => Ok(closed.records),
+        }
     }
 
     fn log(&self, record: &Record) {
@@ -279,24 +436,48 @@ impl Service {
         );
     }
 
-    fn keys_changed(&self, changes: &[Change]) -> Result<(), ServiceError> {
-        for change in changes {
+    fn log_failure(&self, record: &Record, error: &StoreError, what: &str) {
+        let name = &record.name;
+        tracing::error!(
+            task = %name.task, window = name.window, context = %name.context, %error, "{what}"
+        );
+    }
+
+    /// Changes the keys. What is new opens envelopes before anybody can be told of it, and is then written
+    /// down; where that fails, the next time.
+    fn change_keys(
+        &self,
+        change: impl FnOnce(&mut Keyring) -> Result<Vec<Change>, ServiceError>,
+    ) -> Result<(), ServiceError> {
+        let changed = {
+            let mut keyring = self.keyring();
+            let before = keyring.revision();
+            let changed = change(&mut keyring);
+            if keyring.revision() != before {
+                self.intake.set_keys(keyring.secrets());
+            }
+            changed
+        };
+        let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        for change in changed.as_deref().unwrap_or_default() {
             let event = match change {
                 Change::Made(number) => format!("key {number} made"),
                 Change::Deleted(number) => format!("key {number} deleted"),
             };
-            self.store.note(&event)?;
             tracing::info!(event, "keys");
+            untold.push(event);
         }
-        self.intake.set_keys(self.keyring().secrets());
-        Ok(())
+        while let Some(event) = untold.first() {
+            self.store.note(event)?;
+            untold.remove(0);
+        }
+        changed.map(drop)
     }
 
-    /// A new key at once.
+    /// A new key, announced at once, or where others share the folder when they have it too.
     pub fn rotate_keys(&self) -> Result<(), ServiceError> {
         let now = self.clock.now().unwrap_or(0);
-        let changes = self.keyring().rotate(now)?;
-        self.keys_changed(&changes)
+        self.change_keys(|keyring| keyring.rotate(now))
     }
 
     /// The key that devices seal to.
@@ -308,6 +489,16 @@ impl Service {
     pub fn ready(&self) -> Result<(), NotReady> {
         if self.stopping.load(Ordering::Acquire) {
             return Err(NotReady::Stopping);
+        }
+        if self.is_broken() {
+            return Err(NotReady::Broken);
+        }
+        self.may_go_on()?;
+        // What hangs does not come to say so.
+        let since = self.clock.steady().saturating_sub(*self.looked_after());
+        if since > STALE {
+            let seconds = since.as_secs();
+            return Err(NotReady::Stale { seconds });
         }
         let readiness = self
             .readiness
@@ -325,7 +516,19 @@ impl Service {
         *readiness = found;
     }
 
+    /// Whether a thread of it has ended: then it is to end as a whole, and to be started again.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire) || !self.intake.is_whole()
+    }
+
+    fn looked_after(&self) -> MutexGuard<'_, Duration> {
+        self.looked_after
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn look(&self) -> Result<(), NotReady> {
+        self.may_go_on()?;
         self.store.ready().map_err(|_| NotReady::Store)?;
         let now = self.clock.now().ok_or(NotReady::Clock)?;
         let behind = |served: &Served| {
@@ -344,6 +547,38 @@ impl Service {
     fn keyring(&self) -> MutexGuard<'_, Keyring> {
         self.keyring.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Batches that were closed, and why others were not.
+#[derive(Default)]
+struct Closed {
+    records: Vec<Record>,
+    failed: Vec<StoreError>,
+}
+
+/// Destroys all batches that are open in a store that is not the one that was left, of the tasks that are
+/// served and of those that ever were, and closes their windows: one of them may have been released with
+/// more reports. Not even what is sealed later is then in a window of theirs.
+fn destroy_open(
+    store: &dyn Store,
+    served: impl Iterator<Item = Bytes32>,
+    found: &mut Found,
+    now: u64,
+) -> Result<(), ServiceError> {
+    let tasks: BTreeSet<Bytes32> = served.chain(found.first_open.keys().copied()).collect();
+    for id in tasks {
+        let mut open = store.batches(&id, 0)?;
+        open.retain(|record| record.state == State::Open);
+        let first_open = found.first_open.entry(id).or_default();
+        for record in &open {
+            *first_open = record.name.window.saturating_add(1).max(*first_open);
+        }
+        *first_open = store.close_windows(&id, *first_open)?;
+        for record in &open {
+            store.close(&record.name, NEVER_ENOUGH, now)?;
+        }
+    }
+    Ok(())
 }
 
 /// The store of a configuration. The master key of an embedded store is made where there is none; shufflers
@@ -436,20 +671,34 @@ impl Listening {
         let service = Arc::clone(&self.service);
         let done = Arc::new(AtomicBool::new(false));
         let (watched, looked_after) = (Arc::clone(&done), Arc::clone(&service));
+        let (broke, breaks) = tokio::sync::oneshot::channel::<()>();
         let ticker = std::thread::Builder::new().name("tick".to_owned());
         let ticker = ticker.spawn(move || {
-            while !watched.load(Ordering::Acquire) {
+            // Dropped where this thread panics too: then the shuffler ends.
+            let _broke = broke;
+            while !watched.load(Ordering::Acquire) && !looked_after.is_broken() {
                 looked_after.tick();
                 std::thread::park_timeout(TICK);
             }
         });
         let ticker = ticker.map_err(not_started)?;
+        let watched = Arc::clone(&service);
+        let stop = async move {
+            tokio::select! {
+                () = stop => {}
+                _ = breaks => watched.broken.store(true, Ordering::Release),
+            }
+        };
         let answered = runtime.block_on(self.answer(stop));
         done.store(true, Ordering::Release);
         ticker.thread().unpark();
-        // A thread that panicked has said so.
-        let _ = ticker.join();
-        answered
+        let panicked = ticker.join().is_err();
+        answered?;
+        match panicked || service.is_broken() {
+            // Whoever looks after programs starts it again.
+            true => Err(ServiceError::Broken),
+            false => Ok(()),
+        }
     }
 
     async fn answer(

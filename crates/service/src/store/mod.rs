@@ -33,6 +33,9 @@ use serde::{Deserialize, Serialize};
 use shuffledp_protocol::lifecycle::{NoEdge, State};
 use shuffledp_protocol::task::Bytes32;
 
+/// As the smallest number of reports in [`Store::close`]: the batch expires, however many it holds.
+pub const NEVER_ENOUGH: u64 = u64::MAX;
+
 /// Which batch: a task, a window, and what the devices had been sent for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BatchName {

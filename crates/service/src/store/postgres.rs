@@ -41,6 +41,7 @@ use shuffledp_protocol::lifecycle::{self, NoEdge, State};
 use shuffledp_protocol::task::Bytes32;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// How often a transaction is tried that PostgreSQL refuses because of others. Each time one of them has gone
 /// on, so that a few times are enough.
@@ -49,6 +50,18 @@ const ATTEMPTS: usize = 10;
 const MOST_CONNECTIONS: usize = 16;
 /// Of these, those that are kept for taking reports.
 const FOR_REPORTS: usize = 4;
+
+/// How long a connection may take to be made, and data on it to be confirmed: a machine that is gone does not
+/// say so.
+const CONNECT: Duration = Duration::from_secs(10);
+const CONFIRM: Duration = Duration::from_secs(30);
+/// What PostgreSQL ends by itself. A batch of millions is read by one statement; who waits for another
+/// shuffler's transaction tries again later.
+const LIMITS: &str =
+    "set synchronous_commit = on; set statement_timeout = '10min'; set lock_timeout = '1min';
+                      set idle_in_transaction_session_timeout = '10min'";
+/// Whether the store can be written is to be known soon.
+const SOON: &str = "set local statement_timeout = '10s'; set local lock_timeout = '10s'";
 
 /// No serial numbers and no times: nothing in a row tells when it came.
 const SCHEMA: &str = "
@@ -385,7 +398,14 @@ impl Postgres {
     /// master. Shufflers that share a database share its masters: one that does not have the newest yet fails
     /// until it is started with it.
     pub fn open(connection: &str, vault: Vault) -> Result<Self, StoreError> {
-        let config = connection.parse::<Config>().map_err(Failure::from)?;
+        let mut config = connection.parse::<Config>().map_err(Failure::from)?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(CONFIRM);
+        }
+        config.keepalives_idle(CONFIRM);
         let store = Self {
             vault,
             config,
@@ -426,7 +446,7 @@ impl Postgres {
 
     fn connect(&self) -> Result<Client, Failure> {
         let mut client = self.config.connect(NoTls)?;
-        client.batch_execute("set synchronous_commit = on")?;
+        client.batch_execute(LIMITS)?;
         Ok(client)
     }
 
@@ -884,6 +904,9 @@ impl Store for Postgres {
     fn ready(&self) -> Result<(), StoreError> {
         let query = "insert into probe (one) values (true)
                      on conflict (one) do update set one = excluded.one";
-        self.transact(|tx| execute(tx, query, &[]))
+        self.transact(|tx| {
+            tx.batch_execute(SOON)?;
+            execute(tx, query, &[])
+        })
     }
 }

@@ -18,6 +18,7 @@
 //! shredded before is then unreadable wherever a copy of it lies.
 
 use crate::error::ServiceError;
+use crate::secret::{Secret32, to_json};
 use crate::secure_file::create_with_folder;
 use crate::store::StoreError;
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
@@ -36,12 +37,15 @@ const CHUNK: &[u8] = b"shuffledp/1 chunk";
 /// A number of 128 random bits: of a batch, and of the place of a row.
 pub(crate) type Id = [u8; 16];
 
+/// A file of a master key has one of 64 digits, and a number.
+const LONGEST: usize = 512;
+
 /// A master key in its file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MasterFile {
     number: u32,
-    master: Bytes32,
+    master: Secret32,
 }
 
 /// The master keys of a store. The one of the largest number wraps, the others still unwrap.
@@ -75,11 +79,9 @@ pub fn make(path: &Path, number: u32) -> Result<(), ServiceError> {
     let master = Key::new(&mut Secure::new().map_err(TaskError::from)?);
     let file = MasterFile {
         number,
-        master: Bytes32(*master.0),
+        master: Secret32::new(master.0),
     };
-    // Texts and numbers: nothing that JSON cannot hold.
-    let text = Zeroizing::new(serde_json::to_string_pretty(&file).unwrap_or_default() + "\n");
-    create_with_folder(path, text.as_bytes())
+    create_with_folder(path, &to_json(&file, LONGEST))
 }
 
 impl Vault {
@@ -110,7 +112,7 @@ impl Vault {
             let text = std::fs::read_to_string(path).map_err(ServiceError::unreadable(path))?;
             let file: MasterFile = serde_json::from_str(&Zeroizing::new(text))
                 .map_err(|error| ServiceError::content(path, "a file of a master key", error))?;
-            masters.push((file.number, Zeroizing::new(file.master.0)));
+            masters.push((file.number, file.master.bytes().clone()));
         }
         Self::new(masters).map_err(|error| match paths.last() {
             Some(path) => ServiceError::content(path.as_ref(), "a file of a master key", error),

@@ -8,8 +8,8 @@ use super::{Answer, Request, key, of_task, to_json};
 use crate::blind::{generate, sign};
 use crate::error::ServiceError;
 use crate::keys::Party;
+use crate::secret::{self, Secret};
 use crate::secure_file::{create_with_folder, lock, read_or_begin, replace};
-use data_encoding::HEXLOWER_PERMISSIVE;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use shuffledp_protocol::task::{Bytes32, Task};
@@ -33,7 +33,18 @@ struct KeyFile {
     keys: Vec<Bytes256>,
     /// PKCS #8, as hexadecimal digits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    secrets: Vec<String>,
+    secrets: Vec<Secret>,
+}
+
+impl KeyFile {
+    /// More than the bytes of the file: two digits a byte, and what stands between them.
+    fn longest(&self) -> usize {
+        let secrets = self.secrets.iter().map(|secret| 2 * secret.bytes().len());
+        secrets.sum::<usize>()
+            + (self.secrets.len() + self.keys.len()) * 32
+            + self.keys.len() * 512
+            + 1024
+    }
 }
 
 /// Who had a signature.
@@ -77,14 +88,14 @@ pub fn make_issuer(
     for _ in 0..count {
         let (private, modulus) = generate()?;
         file.keys.push(modulus);
-        file.secrets.push(HEXLOWER_PERMISSIVE.encode(&private));
+        file.secrets.push(Secret::new(private));
     }
     let path = |ending: &str| folder.join(format!("issuer.{ending}"));
-    let (secret, public) = (path("key"), path("pub"));
-    create_with_folder(&secret, Zeroizing::new(to_json(&file)).as_bytes())?;
+    let (private, public) = (path("key"), path("pub"));
+    create_with_folder(&private, &secret::to_json(&file, file.longest()))?;
     file.secrets.clear();
     create_with_folder(&public, to_json(&file).as_bytes())?;
-    Ok((secret, public))
+    Ok((private, public))
 }
 
 fn read(path: &Path) -> Result<KeyFile, ServiceError> {
@@ -149,9 +160,6 @@ impl Issuer {
         let place = self.keys.keys.iter().position(|key| key == modulus);
         let private = place.and_then(|place| self.keys.secrets.get(place));
         let private = private.ok_or(ServiceError::OtherIssuer { window })?;
-        let private = HEXLOWER_PERMISSIVE.decode(private.as_bytes());
-        let private = private.map_err(|_| ServiceError::OtherIssuer { window })?;
-        let private = Zeroizing::new(private);
         let hash = Bytes32(Sha256::digest(request.blinded.0).into());
         let before = self.list.signed.get(&window);
         if before
@@ -162,7 +170,7 @@ impl Issuer {
             return Err(ServiceError::Issued { person, window });
         }
         // A request that cannot be signed costs its person nothing.
-        let signature = sign(&private, &request.blinded)?;
+        let signature = sign(private.bytes(), &request.blinded)?;
         self.list.task = Some(task.id());
         let people = self.list.signed.entry(window).or_default();
         people.insert(person.to_owned(), hash);

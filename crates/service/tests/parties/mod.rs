@@ -3,21 +3,27 @@
 
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub(crate) mod store;
+
 use shuffledp_accounting::{RandomizerSpec, RoundSpec};
-use shuffledp_protocol::envelope::ShufflerKey;
+use shuffledp_protocol::envelope::{ShufflerKey, seal};
 use shuffledp_protocol::task::{Bytes32, Task, TaskSpec, Value, Values};
-use shuffledp_service::ServiceError;
+use shuffledp_randomizers::Secure;
 use shuffledp_service::client::{Connection, Listed};
 use shuffledp_service::folders::{Device, Shuffler, write_task};
 use shuffledp_service::keys::{self, Party};
 use shuffledp_service::ledger::Ledger;
-use shuffledp_service::schedule::SystemClock;
+use shuffledp_service::schedule::{Clock, SystemClock};
 use shuffledp_service::server::access::new_token;
 use shuffledp_service::server::config::{Config, TaskConfig};
 use shuffledp_service::server::{Listening, Service, open_store};
+use shuffledp_service::store::Store;
+use shuffledp_service::{AwsLc, ServiceError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
@@ -96,6 +102,42 @@ impl Place {
     }
 }
 
+/// A clock that a test sets, and time that goes by as the test says.
+#[derive(Clone, Default)]
+pub(crate) struct Turned {
+    now: Arc<AtomicU64>,
+    gone: Arc<AtomicU64>,
+}
+
+impl Turned {
+    pub(crate) fn at(now: u64) -> Self {
+        let clock = Self::default();
+        clock.set(now);
+        clock
+    }
+
+    /// The clock shows another time.
+    pub(crate) fn set(&self, now: u64) {
+        self.now.store(now, Ordering::SeqCst);
+    }
+
+    /// Time goes by, and the clock with it.
+    pub(crate) fn go(&self, seconds: u64) {
+        self.gone.fetch_add(seconds, Ordering::SeqCst);
+        self.now.fetch_add(seconds, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Turned {
+    fn now(&self) -> Option<u64> {
+        Some(self.now.load(Ordering::SeqCst))
+    }
+
+    fn steady(&self) -> Duration {
+        Duration::from_secs(self.gone.load(Ordering::SeqCst))
+    }
+}
+
 /// A shuffler that runs, on the task of a place.
 pub(crate) struct Server {
     pub(crate) service: Arc<Service>,
@@ -109,6 +151,16 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it on what the place holds of an earlier one.
     pub(crate) fn start(place: &Place) -> Self {
+        Self::start_with(place, Arc::new(SystemClock), |_| {}, |store| store)
+    }
+
+    /// The same with another clock, configuration and store.
+    pub(crate) fn start_with(
+        place: &Place,
+        clock: Arc<dyn Clock>,
+        change: impl FnOnce(&mut Config),
+        around: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+    ) -> Self {
         let (token, hash) = new_token().unwrap();
         let mut config = Config::new(TaskConfig {
             file: place.at("task.json"),
@@ -120,8 +172,9 @@ impl Server {
         config.keys.folder = place.at("keys");
         config.store.folder = place.at("store");
         config.store.master_key = place.at("master.key");
-        let store = open_store(&config.store).unwrap();
-        let service = Service::new(config, store, Arc::new(SystemClock)).unwrap();
+        change(&mut config);
+        let store = around(open_store(&config.store).unwrap());
+        let service = Service::new(config, store, clock).unwrap();
         let listening = Listening::bind(Arc::clone(&service)).unwrap();
         let [url, operator] =
             [listening.public(), listening.operator()].map(|address| format!("http://{address}"));
@@ -148,6 +201,47 @@ impl Server {
     pub(crate) fn close(&self, task: &Task, window: u64) {
         let operator = Connection::new(&self.operator, None).unwrap();
         operator.close(task, window, None).unwrap();
+    }
+
+    /// The envelope of a device for this shuffler.
+    pub(crate) fn envelope(&self, task: &Task, window: u64) -> Vec<u8> {
+        let mut random = Secure::new().unwrap();
+        let value = task.value("yes").unwrap();
+        let report = task.randomize(&value, &mut random).unwrap();
+        let key = self.service.active_key().unwrap();
+        seal(&AwsLc, task, &key, window, NOTHING, &report, &mut random).unwrap()
+    }
+
+    /// So many reports of a window.
+    pub(crate) fn crowd(&self, task: &Task, window: u64, devices: u64) -> Vec<Vec<u8>> {
+        let crowd: Vec<_> = (0..devices).map(|_| self.envelope(task, window)).collect();
+        for envelope in &crowd {
+            assert_eq!(self.post(task, envelope).0, 202);
+        }
+        crowd
+    }
+
+    /// How it ended, if it does within ten seconds.
+    pub(crate) fn ended(&mut self) -> Option<Result<(), ServiceError>> {
+        for _ in 0..1000 {
+            if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+                return self.thread.take().map(|thread| thread.join().unwrap());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+
+    pub(crate) fn ready(&self) -> (u16, String) {
+        let mut response = agent().get(format!("{}/readyz", self.url)).call().unwrap();
+        let status = response.status().as_u16();
+        (status, response.body_mut().read_to_string().unwrap())
+    }
+
+    /// A request of the operator without a body: its status.
+    pub(crate) fn operate(&self, path: &str) -> u16 {
+        let url = format!("{}{path}", self.operator);
+        agent().post(url).send_empty().unwrap().status().as_u16()
     }
 
     pub(crate) fn batches(&self, task: &Task) -> Vec<Listed> {

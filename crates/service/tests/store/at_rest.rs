@@ -3,9 +3,11 @@
 use crate::conformance::{NOW, name, report};
 use crate::place::{Place, of_every_store, vault};
 use ::postgres::{Client, NoTls};
+use fjall::{KeyspaceCreateOptions, Readable, SingleWriterTxDatabase};
 use shuffledp_protocol::lifecycle::State;
 use shuffledp_service::store::embedded::Embedded;
 use shuffledp_service::store::{Store, StoreError};
+use std::collections::BTreeSet;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -129,6 +131,98 @@ fn no_column_tells_the_order_of_arrival() {
     let triggers = "select count(*) from information_schema.triggers
                     where trigger_schema = current_schema";
     assert_eq!(client.query_one(triggers, &[]).unwrap().get::<_, i64>(0), 0);
+}
+
+/// The same of the embedded store: of a report its batch, 128 random bits and its encrypted row; of all rows
+/// and tags one length; no number that counts them, and of an open batch no time.
+#[test]
+fn no_field_of_the_embedded_store_tells_the_order_of_arrival() {
+    let place = Place::folder();
+    let store = place.open();
+    const CALLS: u64 = 20;
+    for call in 0..CALLS {
+        let mut reports = [report(name(0), 2 * call), report(name(0), 2 * call + 1)];
+        // A dummy looks like a report.
+        reports[1].dummy = call % 2 == 0;
+        store.take(&reports).unwrap();
+    }
+    drop(store);
+    let Place::Folder(folder) = &place else {
+        panic!("no folder");
+    };
+    let database = SingleWriterTxDatabase::builder(folder.path())
+        .open()
+        .unwrap();
+    let names = database.list_keyspace_names();
+    let names: BTreeSet<String> = names.iter().map(|name| name.to_string()).collect();
+    let known = [
+        "marks", "windows", "tags", "batches", "rows", "chunks", "journal", "probe",
+    ];
+    assert_eq!(names, BTreeSet::from(known.map(str::to_owned)));
+    let all = |name: &str| {
+        let keyspace = database
+            .keyspace(name, KeyspaceCreateOptions::default)
+            .unwrap();
+        let rows = database
+            .read_tx()
+            .iter(&keyspace)
+            .map(|row| row.into_inner().unwrap());
+        rows.map(|(key, value)| (key.to_vec(), value.to_vec()))
+            .collect::<Vec<_>>()
+    };
+    let lengths = |name: &str| -> BTreeSet<(usize, usize)> {
+        let rows = all(name);
+        rows.iter()
+            .map(|(key, value)| (key.len(), value.len()))
+            .collect()
+    };
+    const WINDOW: usize = 32 + 8;
+    const ENCRYPTED: usize = 12 + 16;
+    let row = 1 + report(name(0), 0).row.len() + ENCRYPTED;
+    assert_eq!(all("rows").len() as u64, 2 * CALLS);
+    assert_eq!(lengths("rows"), BTreeSet::from([(16 + 16, row)]));
+    assert_eq!(lengths("tags"), BTreeSet::from([(WINDOW + 16, 0)]));
+    assert_eq!(
+        lengths("windows"),
+        BTreeSet::from([(WINDOW, 4 + 32 + ENCRYPTED)])
+    );
+    for empty in ["marks", "chunks", "journal"] {
+        assert!(all(empty).is_empty(), "{empty}");
+    }
+    assert!(all("probe").iter().all(|row| *row == (vec![0], vec![0])));
+    // Ids of one batch, and places that begin with any bit: no counter, no time.
+    let ids: BTreeSet<Vec<u8>> = all("rows")
+        .iter()
+        .map(|(key, _)| key[..16].to_vec())
+        .collect();
+    let firsts: BTreeSet<u8> = all("rows").iter().map(|(key, _)| key[16]).collect();
+    assert!(
+        ids.len() == 1 && firsts.len() as u64 > CALLS,
+        "{ids:?} {firsts:?}"
+    );
+    let batches = all("batches");
+    assert_eq!((batches.len(), batches[0].0.len()), (1, WINDOW + 32));
+    let batch: serde_json::Value = serde_json::from_slice(&batches[0].1).unwrap();
+    let fields: BTreeSet<&str> = batch
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let known = [
+        "name",
+        "id",
+        "state",
+        "row_length",
+        "reports",
+        "digest",
+        "closed",
+        "key",
+    ];
+    assert_eq!(fields, BTreeSet::from(known));
+    for unknown in ["reports", "digest", "closed"] {
+        assert!(batch[unknown].is_null(), "{batch}");
+    }
 }
 
 fn copy(from: &Path, to: &Path) {

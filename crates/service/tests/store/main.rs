@@ -5,9 +5,12 @@
 
 mod at_rest;
 mod broken;
+mod collectors;
 mod conformance;
 mod kill;
 mod memory;
 mod model;
 mod order;
+#[path = "../parties/mod.rs"]
+mod parties;
 mod place;

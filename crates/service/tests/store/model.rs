@@ -23,8 +23,8 @@ use std::io::Write;
 /// The smallest batch of these tasks.
 const SMALLEST: u64 = 5;
 const OPERATIONS: u64 = 10_000;
-/// Of each store: together 100,000 operations. Without `SHUFFLEDP_TESTS=all`, one.
-const HISTORIES: u64 = 5;
+/// Of each store: 100,000 operations. Without `SHUFFLEDP_TESTS=all`, one history of 10,000.
+const HISTORIES: u64 = 10;
 
 #[test]
 fn histories_of_the_embedded_store() {
