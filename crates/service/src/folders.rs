@@ -394,6 +394,7 @@ impl Shuffler {
                     task,
                     window,
                     probes,
+                    full: false,
                 };
                 // Texts and numbers: nothing that JSON cannot hold.
                 let text = serde_json::to_string_pretty(&published).unwrap_or_default() + "\n";

@@ -33,6 +33,7 @@ pub mod keys;
 pub mod ledger;
 pub mod loopback;
 pub mod probes;
+mod quota;
 pub mod schedule;
 mod secure_file;
 pub mod server;

@@ -109,6 +109,14 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it on what the place holds of an earlier one.
     pub(crate) fn start(place: &Place) -> Self {
+        Self::start_with(place, |_| {}).unwrap()
+    }
+
+    /// The same with another configuration, which may be refused.
+    pub(crate) fn start_with(
+        place: &Place,
+        change: impl FnOnce(&mut Config),
+    ) -> Result<Self, ServiceError> {
         let (token, hash) = new_token().unwrap();
         let mut config = Config::new(TaskConfig {
             file: place.at("task.json"),
@@ -120,8 +128,9 @@ impl Server {
         config.keys.folder = place.at("keys");
         config.store.folder = place.at("store");
         config.store.master_key = place.at("master.key");
+        change(&mut config);
         let store = open_store(&config.store).unwrap();
-        let service = Service::new(config, store, Arc::new(SystemClock)).unwrap();
+        let service = Service::new(config, store, Arc::new(SystemClock))?;
         let listening = Listening::bind(Arc::clone(&service)).unwrap();
         let [url, operator] =
             [listening.public(), listening.operator()].map(|address| format!("http://{address}"));
@@ -131,14 +140,14 @@ impl Server {
                 let _ = stopped.await;
             })
         });
-        Self {
+        Ok(Self {
             service,
             token: token.to_string(),
             url,
             operator,
             stop: Some(stop),
             thread: Some(thread),
-        }
+        })
     }
 
     pub(crate) fn connection(&self) -> Connection {
