@@ -10,7 +10,7 @@
 //!   is answered nor when tells the two apart, also where an envelope is sent again or its window has closed.
 //! * Whether a window is open is looked at first, by the number that everybody on the way can read: what is
 //!   too late or too early is not opened.
-//! * A window takes so many and no more ([`crate::quota`]): what does not fit is turned away, and what holds
+//! * A window takes so many and no more (`quota`): what does not fit is turned away, and what holds
 //!   no report is dropped and answered as if it were kept.
 //! * A task takes reports of the contexts that its operator has named, and no others: whoever makes one up
 //!   opens no batch with it.

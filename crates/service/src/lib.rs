@@ -32,6 +32,7 @@ pub mod keyring;
 pub mod keys;
 pub mod ledger;
 pub mod loopback;
+mod memory;
 pub mod probes;
 mod quota;
 pub mod schedule;

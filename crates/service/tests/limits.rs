@@ -142,7 +142,7 @@ fn a_window_is_bounded_in_bytes() {
     );
 }
 
-/// A request that the configuration allows has room in the queue, or it would be asked to come again for ever.
+/// A request that the configuration allows has room in the queue, or it would be turned away for ever.
 #[test]
 fn a_configuration_that_turns_requests_away_for_ever_is_refused() {
     let place = Place::new(|_, _| ());

@@ -362,13 +362,13 @@ impl Config {
         let (id, smallest) = (task.id(), task.smallest_batch());
         if limits.envelopes_in_window < smallest {
             return Err(format!(
-                "limits.envelopes_in_window {} is not {smallest} or more, the smallest batch of the task {id}",
+                "limits.envelopes_in_window {} is not {smallest} or more, the smallest batch of task {id}",
                 limits.envelopes_in_window
             ));
         }
         if Most::of(limits, task).reports < smallest {
             return Err(format!(
-                "limits.bytes_in_window {} is not {} or more, the smallest batch of the task {id}: {smallest} \
+                "limits.bytes_in_window {} is not {} or more, the smallest batch of task {id}: {smallest} \
                  envelopes of {length} bytes",
                 limits.bytes_in_window,
                 u128::from(smallest) * length as u128

@@ -1,8 +1,8 @@
 //! How many connections there are at a time: one more is closed at once. A connection costs a file and some
 //! memory before it has said anything, and a shuffler that has no files left cannot write.
 //!
-//! Who asks and does not read what is answered holds a connection and the answer. Where so much waits that the
-//! operating system takes no more of it, [`LEAST`] bytes have to leave in the time that a request has to
+//! Who asks and does not read what is answered holds a connection and the answer. Where so much waits that
+//! the operating system takes no more of it, [`LEAST`] bytes have to leave in the time that a request has to
 //! arrive; else the connection is closed.
 
 use axum_server::accept::Accept;

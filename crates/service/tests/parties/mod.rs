@@ -73,8 +73,14 @@ impl Place {
     }
 
     pub(crate) fn shuffler(&self) -> Shuffler {
-        let keys = keys::shuffler_secrets(&[self.at("shuffler/shuffler-1.key")]).unwrap();
-        Shuffler::new(self.task.clone(), keys, &self.at("batches")).unwrap()
+        self.shuffler_into("batches")
+    }
+
+    /// The same shuffler with another folder for batches.
+    pub(crate) fn shuffler_into(&self, folder: &str) -> Shuffler {
+        let files = [self.at("shuffler/shuffler-1.key")];
+        let keys = keys::shuffler_secrets(&files).unwrap();
+        Shuffler::new(self.task.clone(), keys, &files, &self.at(folder)).unwrap()
     }
 
     /// The envelope of a device with a new ledger.
