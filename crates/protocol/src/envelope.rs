@@ -484,7 +484,7 @@ pub fn open_middle(
 }
 
 /// The nonce of the token of a report, which must be signed. The signature of a dummy or a probe is verified
-/// as well, whatever comes of it: random bytes below the modulus ([`seal_empty`]) take as long as a signature.
+/// as well, whatever comes of it: random bytes below the modulus ([`seal_empty`]) take as long as one.
 fn spent(
     pss: &impl Pss,
     task: &Task,

@@ -98,8 +98,8 @@ impl Device {
         self
     }
 
-    /// The same device, which writes a dummy where its coin says to stay silent: nobody who sees envelopes go
-    /// by sees who answers.
+    /// The same device, which writes a dummy where its coin says to stay silent, and where it answers no
+    /// more: nobody who sees envelopes go by sees who answers.
     pub fn with_cover(mut self) -> Self {
         self.cover = true;
         self
@@ -126,19 +126,26 @@ impl Device {
                 path: path.to_owned(),
             });
         }
-        let envelope = self.envelope(window, value)?;
+        let envelope = self.envelope(window, value);
         // Both are made whatever the coin says: silence takes as long as an answer.
         let dummy = self.dummy(window)?;
+        if self.cover && ledger.is_spent(&self.task)? {
+            // Also without a token: who answers no more asks for none.
+            let decision = ledger.cover(&self.task, window)?;
+            create_with_folder(path, &dummy)?;
+            return Ok(decision);
+        }
+        let envelope = envelope?;
         match ledger.decide(&self.task, window, &mut self.random)? {
             Decision::Answered => {
                 create_with_folder(path, &envelope)?;
                 Ok(Decision::Answered)
             }
-            Decision::Silent => {
+            silent => {
                 if self.cover {
                     create_with_folder(path, &dummy)?;
                 }
-                Ok(Decision::Silent)
+                Ok(silent)
             }
         }
     }

@@ -81,7 +81,7 @@ impl Task {
 }
 
 impl Task {
-    /// The most by which one well-formed report of `reports` can move an estimate, whoever made it up: a share
+    /// The most by which one well-formed report of `reports` moves an estimate, whoever made it up: a share
     /// or a mean in the units of the task, a vector in its norm. None where the noise has no bound.
     pub fn influence(&self, reports: u64) -> Option<f64> {
         let of_one = match &self.device {

@@ -4,13 +4,14 @@
 //! who asks the same question under fifty names is told fifty times as much.
 //!
 //! ```text
-//! shuffled   the rounds of all tasks, composed by the accountant: every shuffler does as it should, and every
-//!            batch has the people whom its task promises
+//! shuffled   the rounds of all tasks, composed by the accountant: every shuffler does as it should, and
+//!            every batch has the people whom its task promises
 //! alone      Σ ε(tᵢ reports of task i, δ/k) over k tasks: whoever knows which report is whose
 //! ```
 //!
-//! Both are about one change, that of [`Relation`], of a person's value, and are upper bounds at δ. They count
-//! every answered window of a task as one round of its smallest batch; the coin of a device is not credited.
+//! Both are about one change, that of [`Relation`], of a person's value, and are upper bounds at δ. They
+//! count every answered window of a task as one round of its smallest batch; the coin of a device is not
+//! credited.
 //!
 //! Standing: that of the rounds; the sum by basic composition, in ordinary floating point.
 
