@@ -392,6 +392,9 @@ impl From<ServiceError> for Failure {
             | ServiceError::NotRequested { .. }
             | ServiceError::OtherIssuer { .. }
             | ServiceError::Blind(_) => Self::bad_input(None, message),
+            ServiceError::TooFewUsers { .. }
+            | ServiceError::TooMuchEpsilon { .. }
+            | ServiceError::BeyondBudget { .. } => Self::flag("--ledger", message),
             ServiceError::Exists { .. } => Self::flag("--out", message),
             ServiceError::Url { .. } | ServiceError::NotEncrypted { .. } => {
                 Self::bad_input(None, message)

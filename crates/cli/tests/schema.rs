@@ -176,6 +176,16 @@ const PARTIES: &[(&str, &str)] = &[
     ),
     (
         "report",
+        "report --task task.json --ledger ledger.json --lifetime-epsilon 3 --lifetime-alone 9 \
+         --at-least-users 2 --at-most-epsilon 1 --status",
+    ),
+    (
+        "error",
+        "report --task task.json --shuffler-key shuffler-1.pub --window 9 --value yes --ledger strict.json \
+         --at-least-users 3 --out inbox/refused",
+    ),
+    (
+        "report",
         "report --task task.json --shuffler-key shuffler-1.pub --window 7 --input people.csv --column smokes \
          --out inbox/many",
     ),
@@ -192,6 +202,10 @@ const PARTIES: &[(&str, &str)] = &[
     (
         "shuffle",
         "shuffle --task task.json --key shuffler-1.key --input inbox --out batches",
+    ),
+    (
+        "shuffle",
+        "shuffle --task task.json --key shuffler-1.key --input inbox --out elsewhere",
     ),
     (
         "analyze",

@@ -26,7 +26,7 @@
 use crate::envelope::{self, Inner, Kind, Opened, VERSION, array, handed_length};
 use crate::hpke::{ENC, Hpke, SecretKey, TAG};
 use crate::task::{Bytes32, Task};
-use crate::token::Pss;
+use crate::token::{self, Pss};
 use sha2::{Digest, Sha256};
 use shuffledp_randomizers::{Random, Secure};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -45,8 +45,11 @@ pub struct Gathering<'t> {
     /// repeats one as an inner key must not keep the report out that it is of.
     outer: HashSet<[u8; ENC]>,
     inner: HashSet<[u8; ENC]>,
-    /// The nonces of the tokens that were spent, by window: an issuer signs for one window.
-    tokens: HashSet<(u64, [u8; 32])>,
+    /// The tokens that were spent, by window: an issuer signs for one window. Hashes of their nonces
+    /// ([`token::spent`]), also of those of earlier batches.
+    tokens: HashSet<(u64, Bytes32)>,
+    /// Those of them that the reports here carried, by window and context, in an order that says nothing.
+    spent: BTreeMap<(u64, Bytes32), BTreeSet<Bytes32>>,
     repeated: u64,
     dummies: u64,
     /// The marks of probes by window, in their own order and in none of arrival.
@@ -130,10 +133,18 @@ impl<'t> Gathering<'t> {
             outer: HashSet::new(),
             inner: HashSet::new(),
             tokens: HashSet::new(),
+            spent: BTreeMap::new(),
             repeated: 0,
             dummies: 0,
             probes: BTreeMap::new(),
         }
+    }
+
+    /// The same where earlier batches have spent tokens ([`Self::spent`]), each of a window: a token that was
+    /// spent for one context of its window is spent for all of them.
+    pub fn with_spent(mut self, spent: impl IntoIterator<Item = (u64, Bytes32)>) -> Self {
+        self.tokens.extend(spent);
+        self
     }
 
     /// Takes a report, unless it is there already or its token was spent, drops a dummy, and notes the mark
@@ -151,13 +162,19 @@ impl<'t> Gathering<'t> {
             }
         }
         let inner = opened.inner.0.enc;
-        let token = opened.token.map(|nonce| (opened.window, nonce));
+        let token = opened
+            .token
+            .map(|nonce| (opened.window, token::spent(&nonce)));
         let spent = token.is_some_and(|token| self.tokens.contains(&token));
         if spent || self.outer.contains(&opened.enc) || self.inner.contains(&inner) {
             self.repeated += 1;
             return;
         }
-        self.tokens.extend(token);
+        if let Some((window, token)) = token {
+            self.tokens.insert((window, token));
+            let group = self.spent.entry((window, opened.context)).or_default();
+            group.insert(token);
+        }
         self.outer.insert(opened.enc);
         self.inner.insert(inner);
         let group = self
@@ -175,6 +192,12 @@ impl<'t> Gathering<'t> {
     /// How many dummies were dropped.
     pub fn dummies(&self) -> u64 {
         self.dummies
+    }
+
+    /// Hashes of the tokens that reports carried, by window and context. Whoever releases their batch keeps
+    /// them for the later batches of the window ([`Self::with_spent`]).
+    pub fn spent(&self) -> &BTreeMap<(u64, Bytes32), BTreeSet<Bytes32>> {
+        &self.spent
     }
 
     /// The marks of the probes that came, by window.
@@ -226,6 +249,8 @@ pub fn seal<R: AsRef<[u8]>>(
     random: &mut Secure,
 ) -> Vec<u8> {
     let mut bytes = header(task, window, context, rows.len() as u64);
+    // Once and for all: a vector that grows takes up to three times as much meanwhile. Rows have one length.
+    bytes.reserve_exact(rows.first().map_or(0, |row| row.as_ref().len()) * rows.len());
     for row in permuted(rows, random) {
         bytes.extend(row.as_ref());
     }

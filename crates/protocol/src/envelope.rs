@@ -285,9 +285,6 @@ fn seal_report(
     let token = token.map_or(Vec::new(), |token| token.encode().to_vec());
     let (token, handed) = match &task.spec().second_shuffler {
         None => (token, inner),
-        Some(second) if *second == shuffler.key => {
-            return Err(HpkeError("sealed: both shufflers have the same key"));
-        }
         Some(second) => {
             let plain = [&token[..], &inner.enc, &inner.text].concat();
             let middle = hpke.seal(second, MIDDLE_INFO, &aad, &plain)?;
@@ -361,6 +358,11 @@ fn seal_empty(
     random.fill(&mut inner.text);
     let mut token = vec![0; outer_token_length(task)];
     random.fill(&mut token);
+    if let Some(signature) = token.get_mut(token::NONCE..) {
+        // The largest bit of a modulus is 1 ([`crate::token`]): so what is here is below every modulus, as
+        // signatures are. A larger number is refused before anything is computed, which takes less time.
+        signature[0] &= 0x7f;
+    }
     let content = (kind, context, token, inner);
     seal_outer(hpke, (task, shuffler, window), content)
 }
@@ -370,6 +372,14 @@ fn seal_outer(
     (task, shuffler, window): (&Task, &ShufflerKey, u64),
     ((kind, nonce), context, token, inner): ((u8, [u8; NONCE]), Bytes32, Vec<u8>, Sealed),
 ) -> Result<Vec<u8>, HpkeError> {
+    if shuffler.key == task.spec().analyzer_key {
+        return Err(HpkeError(
+            "sealed: the shuffler's key is the analyzer's, who would see who sends what",
+        ));
+    }
+    if task.spec().second_shuffler == Some(shuffler.key) {
+        return Err(HpkeError("sealed: both shufflers have the same key"));
+    }
     let plain = [
         &[kind][..],
         &nonce,
@@ -474,7 +484,7 @@ pub fn open_middle(
 }
 
 /// The nonce of the token of a report, which must be signed. The signature of a dummy or a probe is verified
-/// as well, whatever comes of it: it takes as long as a report.
+/// as well, whatever comes of it: random bytes below the modulus ([`seal_empty`]) take as long as one.
 fn spent(
     pss: &impl Pss,
     task: &Task,

@@ -23,6 +23,7 @@
 use crate::task::{Bytes32, Task};
 use data_encoding::HEXLOWER_PERMISSIVE;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// The length of a modulus, of a signature and of a blinded message, in bytes.
@@ -37,6 +38,15 @@ pub const TOKEN: usize = NONCE + MODULUS;
 pub const MOST_WINDOWS: usize = 1000;
 /// What a signed message has first, after the nonce.
 const DOMAIN: &[u8] = b"shuffledp/1 token";
+
+/// What the hash of a nonce that was spent has first.
+const SPENT: &[u8] = b"shuffledp/1 spent token";
+
+/// The hash of the nonce of a token: what a shuffler keeps of one that was spent.
+pub fn spent(nonce: &[u8; NONCE]) -> Bytes32 {
+    let hash = Sha256::new().chain_update(SPENT).chain_update(nonce);
+    Bytes32(hash.finalize().into())
+}
 
 /// 256 bytes, written as 512 hexadecimal digits: a modulus, a signature, a blinded message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -22,10 +22,12 @@ use crate::ledger::{Decision, Ledger, Status};
 use crate::secure_file::remove;
 use crate::tokens::Wallet;
 use shuffledp_protocol::envelope::ShufflerKey;
-use shuffledp_protocol::task::{Bytes32, Task, Value};
+use shuffledp_protocol::task::{Bytes32, Task, TaskError, Value};
+use shuffledp_randomizers::{Random, Secure};
 use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How a device answers.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +43,9 @@ pub struct Habits {
     pub context: Option<Bytes32>,
     /// The file of the device's tokens, for a task whose reports have some.
     pub wallet: Option<PathBuf>,
+    /// The longest time that is waited before the shuffler is asked for anything; how long, is drawn. Who
+    /// sees the connection does not see when the value was given.
+    pub delay: Duration,
 }
 
 /// What a device did.
@@ -71,6 +76,15 @@ fn outbox(ledger: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Waits a time between none and this, every millisecond as likely as any other.
+fn wait(most: Duration) -> Result<(), ServiceError> {
+    let choices = u64::try_from(most.as_millis()).map_or(u64::MAX, |most| most.saturating_add(1));
+    // 2^64 is so much more than the choices that the remainder shows no preference.
+    let drawn = Secure::new().map_err(TaskError::from)?.word() % choices;
+    std::thread::sleep(Duration::from_millis(drawn));
+    Ok(())
+}
+
 /// Answers a window of a task as the ledger and the coin of the device allow.
 pub fn answer(
     connection: &Connection,
@@ -79,6 +93,7 @@ pub fn answer(
     value: &Value,
     habits: &Habits,
 ) -> Result<Answered, ServiceError> {
+    wait(habits.delay)?;
     let mut held = Ledger::open(ledger)?;
     let outbox = outbox(ledger);
     let prefix = format!("{}-", task.id());

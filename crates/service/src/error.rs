@@ -1,6 +1,7 @@
 //! What can go wrong between the parties, in fields.
 
 use crate::blind::BlindError;
+use crate::ledger::Budget;
 use crate::store::StoreError;
 use shuffledp_protocol::batch::BatchError;
 use shuffledp_protocol::hpke::HpkeError;
@@ -240,6 +241,43 @@ pub enum ServiceError {
     Spent {
         /// How many windows it answers at most.
         most: u64,
+    },
+    /// A task with smaller batches than the owner of the device allows.
+    #[error(
+        "the smallest batch of this task has {users} reports, and this device answers tasks of {least} or \
+         more"
+    )]
+    TooFewUsers {
+        /// The task's.
+        users: u64,
+        /// What the owner allows.
+        least: u64,
+    },
+    /// A task that promises less than the owner of the device asks for.
+    #[error(
+        "this task promises epsilon {epsilon}, and this device answers tasks of {most} or less"
+    )]
+    TooMuchEpsilon {
+        /// The task's.
+        epsilon: f64,
+        /// What the owner allows.
+        most: f64,
+    },
+    /// An answer that would cost more, with all that were given, than the owner of the device allows.
+    #[error(
+        "with one answer more, all answers of this device together would cost epsilon {shuffled:.6}{} at \
+         delta {}, and its budget is {}{}: this device answers no more",
+        alone.map_or(String::new(), |alone| format!(" ({alone:.6} without shufflers)")),
+        budget.delta, budget.epsilon,
+        budget.alone.map_or(String::new(), |alone| format!(" ({alone} without shufflers)"))
+    )]
+    BeyondBudget {
+        /// What the owner allows.
+        budget: Budget,
+        /// What all answers would cost, for who sees batches alone.
+        shuffled: f64,
+        /// The same for who knows which report is whose.
+        alone: Option<f64>,
     },
     /// Another program has the file.
     #[error("{} is in use by another program", path.display())]

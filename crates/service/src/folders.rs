@@ -1,20 +1,22 @@
 //! The three parties by files: devices put envelopes into a folder, the shuffler makes batches of them, the
 //! analyzer reads a batch.
 //!
-//! The shuffler's folder has a list of what was released (`released.jsonl`). A window that is in it is closed
-//! for good: a second batch of the same window, with one report more, would show that report. The order of
-//! writing is: the batch under a name that nobody looks for, the entry of the list, the batch's own name.
-//! After a crash the entry decides: with it the batch gets its name the next time, without it the file is
-//! deleted before anything is released. It must not stay: whoever finds it beside the batch that the window
-//! gets later, with one report more, sees that report.
+//! The shuffler keeps a list of what was released, beside its secret key (`memory`), and a copy of it beside
+//! the batches (`released.jsonl`). A window that is in either is closed for good: a second batch of the same
+//! window, with one report more, would show that report. The order of writing is: the batch under a name
+//! that nobody looks for, the entry beside the key, the copy, the batch's own name. After a crash the entry
+//! decides: with it the batch gets its name the next time, without it the file is deleted before anything is
+//! released. It must not stay: whoever finds it beside the batch that the window gets later, with one report
+//! more, sees that report.
 
 use crate::error::ServiceError;
 use crate::ledger::{Decision, Ledger};
+pub use crate::memory::Released;
+use crate::memory::{Memory, add, read_list, write_list};
 use crate::probes::Published;
 use crate::secure_file::{PART, create_public, create_with_folder, lock, remove, replace};
 use crate::suite::AwsLc;
 use crate::tokens::Wallet;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use shuffledp_protocol::Confidence;
 use shuffledp_protocol::batch::{Batch, Expired, Gathering};
@@ -96,8 +98,8 @@ impl Device {
         self
     }
 
-    /// The same device, which writes a dummy where its coin says to stay silent: nobody who sees envelopes go
-    /// by sees who answers.
+    /// The same device, which writes a dummy where its coin says to stay silent, and where it answers no
+    /// more: nobody who sees envelopes go by sees who answers.
     pub fn with_cover(mut self) -> Self {
         self.cover = true;
         self
@@ -124,19 +126,26 @@ impl Device {
                 path: path.to_owned(),
             });
         }
-        let envelope = self.envelope(window, value)?;
+        let envelope = self.envelope(window, value);
         // Both are made whatever the coin says: silence takes as long as an answer.
         let dummy = self.dummy(window)?;
+        if self.cover && ledger.is_spent(&self.task)? {
+            // Also without a token: who answers no more asks for none.
+            let decision = ledger.cover(&self.task, window)?;
+            create_with_folder(path, &dummy)?;
+            return Ok(decision);
+        }
+        let envelope = envelope?;
         match ledger.decide(&self.task, window, &mut self.random)? {
             Decision::Answered => {
                 create_with_folder(path, &envelope)?;
                 Ok(Decision::Answered)
             }
-            Decision::Silent => {
+            silent => {
                 if self.cover {
                     create_with_folder(path, &dummy)?;
                 }
-                Ok(Decision::Silent)
+                Ok(silent)
             }
         }
     }
@@ -194,27 +203,6 @@ impl Device {
     }
 }
 
-/// A released batch, as the list has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Released {
-    /// Its task.
-    pub task: Bytes32,
-    /// Its window.
-    pub window: u64,
-    /// What its devices had been sent.
-    pub context: Bytes32,
-    /// How many reports it holds.
-    pub reports: u64,
-    /// The hash of its bytes.
-    pub digest: Bytes32,
-    /// The name of its file in the folder.
-    pub file: String,
-    /// The marks of the probes of its window; none with the later batches of a window that has several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probes: Option<Vec<Bytes32>>,
-}
-
 /// What a shuffler did with the envelopes of a folder.
 #[derive(Debug, Default)]
 #[non_exhaustive]
@@ -231,6 +219,8 @@ pub struct Shuffled {
     pub probes: u64,
     /// Envelopes of windows that were released before.
     pub late: u64,
+    /// The windows among them that were released into another folder than this one.
+    pub elsewhere: BTreeSet<u64>,
     /// Envelopes and files that are none of this task's.
     pub refused: u64,
 }
@@ -250,32 +240,41 @@ pub struct Shuffler {
     task: Task,
     hop: Hop,
     folder: PathBuf,
+    memory: BTreeSet<PathBuf>,
     random: Secure,
 }
 
 impl Shuffler {
     /// A shuffler that releases batches into `folder`: for the analyzer, or for the second shuffler where the
-    /// task has one.
+    /// task has one. It remembers what it has released beside the files of its keys.
     pub fn new(
         task: Task,
         keys: Vec<(u8, SecretKey)>,
+        files: &[PathBuf],
         folder: &Path,
     ) -> Result<Self, ServiceError> {
-        Self::at(task, Hop::First(keys), folder)
+        Self::at(task, Hop::First(keys), files, folder)
     }
 
-    /// The second shuffler of a task, with its key: its input is what the first one handed on.
-    pub fn second(task: Task, key: SecretKey, folder: &Path) -> Result<Self, ServiceError> {
-        Self::at(task, Hop::Second(key), folder)
+    /// The second shuffler of a task, with its key and the file of it: its input is what the first one handed
+    /// on.
+    pub fn second(
+        task: Task,
+        key: SecretKey,
+        file: &Path,
+        folder: &Path,
+    ) -> Result<Self, ServiceError> {
+        Self::at(task, Hop::Second(key), &[file.to_owned()], folder)
     }
 
-    fn at(task: Task, hop: Hop, folder: &Path) -> Result<Self, ServiceError> {
+    fn at(task: Task, hop: Hop, files: &[PathBuf], folder: &Path) -> Result<Self, ServiceError> {
         std::fs::create_dir_all(folder).map_err(ServiceError::unwritable(folder))?;
         let random = Secure::new().map_err(TaskError::from)?;
         Ok(Self {
             task,
             hop,
             folder: folder.to_owned(),
+            memory: files.iter().map(|file| parent(file)).collect(),
             random,
         })
     }
@@ -285,15 +284,36 @@ impl Shuffler {
     pub fn shuffle(&mut self, inputs: &[PathBuf]) -> Result<Shuffled, ServiceError> {
         let list = self.folder.join(RELEASED);
         let _one_at_a_time = lock(&list)?;
-        let mut released = self.list(&list)?;
-        self.finish(&released)?;
-        self.sweep()?;
-        let closed: BTreeSet<(u64, Bytes32)> = released
+        let memory = Memory::open(
+            &self.memory,
+            self.task.id(),
+            matches!(self.hop, Hop::Second(_)),
+        )?;
+        let mut here = read_list(&list, &self.task.id())?;
+        let known = here.len();
+        let mut released = memory.released()?;
+        // What a crash has left without its name is of this folder too.
+        let unnamed = released
             .iter()
-            .map(|entry| (entry.window, entry.context))
-            .collect();
+            .filter(|entry| self.prepared(entry).exists());
+        add(&mut here, unnamed.cloned());
+        self.finish(&here)?;
+        if here.len() > known {
+            write_list(&list, &here)?;
+        }
+        self.sweep()?;
+        add(&mut released, here.iter().cloned());
+        let of = |entry: &Released| (entry.window, entry.context);
+        let closed: BTreeSet<(u64, Bytes32)> = released.iter().map(of).collect();
+        let closed_here: BTreeSet<(u64, Bytes32)> = here.iter().map(of).collect();
+        let late = |shuffled: &mut Shuffled, window: u64, context: Bytes32, reports: u64| {
+            shuffled.late += reports;
+            if !closed_here.contains(&(window, context)) {
+                shuffled.elsewhere.insert(window);
+            }
+        };
         let mut shuffled = Shuffled::default();
-        let mut gathering = Gathering::new(&self.task);
+        let mut gathering = Gathering::new(&self.task).with_spent(memory.spent(&released)?);
         for path in files(inputs)? {
             let bytes = std::fs::read(&path).map_err(ServiceError::unreadable(&path))?;
             let keys = match &self.hop {
@@ -301,7 +321,12 @@ impl Shuffler {
                 Hop::Second(key) => {
                     match Batch::decode_handed(&self.task, &bytes) {
                         Ok(batch) if closed.contains(&(batch.window(), batch.context())) => {
-                            shuffled.late += batch.reports();
+                            late(
+                                &mut shuffled,
+                                batch.window(),
+                                batch.context(),
+                                batch.reports(),
+                            );
                         }
                         Ok(batch) => {
                             shuffled.refused += batch.open_middle(&AwsLc, key, &mut gathering);
@@ -314,7 +339,7 @@ impl Shuffler {
             for envelope in bytes.chunks(envelope_length(&self.task)) {
                 match open(&AwsLc, &self.task, keys, envelope) {
                     Ok(opened) if closed.contains(&(opened.window, opened.context)) => {
-                        shuffled.late += 1
+                        late(&mut shuffled, opened.window, opened.context, 1);
                     }
                     Ok(opened) => gathering.take(opened),
                     Err(_) => shuffled.refused += 1,
@@ -324,24 +349,31 @@ impl Shuffler {
         (shuffled.repeated, shuffled.dummies) = (gathering.repeated(), gathering.dummies());
         let mut probes = gathering.probes().clone();
         shuffled.probes = probes.values().map(|marks| marks.len() as u64).sum();
+        let spent = gathering.spent().clone();
         let (batches, waiting) = gathering.close(&mut self.random);
         shuffled.waiting = waiting;
         for batch in batches {
             let first = !released.iter().any(|entry| entry.window == batch.window());
             let marks = probes.remove(&batch.window()).unwrap_or_default();
             let marks = first.then(|| marks.into_iter().collect());
-            let entry = self.release(&batch, marks, &list, &mut released)?;
+            let entry = self.prepare(&batch, marks)?;
+            let nothing = BTreeSet::new();
+            let spent = spent.get(&(batch.window(), batch.context()));
+            memory.remember(&entry, spent.unwrap_or(&nothing))?;
+            released.push(entry.clone());
+            here.push(entry.clone());
+            write_list(&list, &here)?;
+            self.finish(std::slice::from_ref(&entry))?;
             shuffled.released.push(entry);
         }
         Ok(shuffled)
     }
 
-    fn release(
+    /// Writes a batch under a name that nobody looks for.
+    fn prepare(
         &self,
         batch: &Batch,
         probes: Option<Vec<Bytes32>>,
-        list: &Path,
-        released: &mut Vec<Released>,
     ) -> Result<Released, ServiceError> {
         let bytes = batch.encode(&self.task);
         let digest = Batch::digest(&bytes);
@@ -359,15 +391,7 @@ impl Shuffler {
             file,
             probes,
         };
-        let prepared = self.prepared(&entry);
-        replace(&prepared, &bytes)?;
-        released.push(entry.clone());
-        let lines = released
-            .iter()
-            .filter_map(|entry| serde_json::to_string(entry).ok());
-        let text: String = lines.map(|line| line + "\n").collect();
-        replace(list, text.as_bytes())?;
-        self.finish(std::slice::from_ref(&entry))?;
+        replace(&self.prepared(&entry), &bytes)?;
         Ok(entry)
     }
 
@@ -394,6 +418,7 @@ impl Shuffler {
                     task,
                     window,
                     probes,
+                    full: false,
                 };
                 // Texts and numbers: nothing that JSON cannot hold.
                 let text = serde_json::to_string_pretty(&published).unwrap_or_default() + "\n";
@@ -416,24 +441,13 @@ impl Shuffler {
         }
         Ok(())
     }
+}
 
-    fn list(&self, path: &Path) -> Result<Vec<Released>, ServiceError> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(ServiceError::unreadable(path)(error)),
-        };
-        let entries = text.lines().map(serde_json::from_str);
-        let entries: Result<Vec<Released>, _> = entries.collect();
-        let what = "a list of released batches";
-        let entries = entries.map_err(|error| ServiceError::content(path, what, error))?;
-        match entries.iter().find(|entry| entry.task != self.task.id()) {
-            None => Ok(entries),
-            Some(entry) => {
-                let message = format!("of this task: it has a batch of the task {}", entry.task);
-                Err(ServiceError::content(path, what, message))
-            }
-        }
+/// The folder that a file is in.
+fn parent(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
     }
 }
 

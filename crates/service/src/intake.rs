@@ -10,6 +10,8 @@
 //!   is answered nor when tells the two apart, also where an envelope is sent again or its window has closed.
 //! * Whether a window is open is looked at first, by the number that everybody on the way can read: what is
 //!   too late or too early is not opened.
+//! * A window takes so many and no more (`quota`): what does not fit is turned away, and what holds
+//!   no report is dropped and answered as if it were kept.
 //! * A task takes reports of the contexts that its operator has named, and no others: whoever makes one up
 //!   opens no batch with it.
 //! * Where the queue is full, [`Busy`] is said at once and nothing is held: memory is bounded by the queue.
@@ -18,6 +20,7 @@
 //! * An envelope for a key that the shuffler does not have is opened all the same, with another key: it takes
 //!   as long as any other that does not open.
 
+use crate::quota::{Kept, Quota, Room as Place};
 use crate::schedule::{Clock, Schedule};
 use crate::store::{Arrival, BatchName, Store, Taken};
 use crate::suite::AwsLc;
@@ -181,7 +184,7 @@ struct Shared {
     keys: RwLock<Arc<Vec<(u8, SecretKey)>>>,
     held: Arc<AtomicUsize>,
     most: usize,
-    most_in_window: u64,
+    quota: Arc<Quota>,
     clock: Arc<dyn Clock>,
 }
 
@@ -219,21 +222,22 @@ pub struct Intake {
 
 impl Intake {
     /// Starts its threads: one for every core that opens envelopes, and one that writes. `most` bounds the
-    /// bytes of all envelopes that wait, `most_in_window` the envelopes that are taken for a window.
-    pub fn start(
+    /// bytes of all envelopes that wait, `quota` what is kept of a window.
+    pub(crate) fn start(
         store: Arc<dyn Store>,
         tallies: Arc<Tallies>,
         clock: Arc<dyn Clock>,
         keys: Vec<(u8, SecretKey)>,
-        (most, most_in_window): (usize, u64),
+        (most, quota): (usize, Quota),
     ) -> std::io::Result<Self> {
+        let quota = Arc::new(quota);
         let shared = Arc::new(Shared {
             waiting: Mutex::default(),
             arrived: Condvar::new(),
             keys: RwLock::new(Arc::new(keys)),
             held: Arc::default(),
             most,
-            most_in_window,
+            quota: Arc::clone(&quota),
             clock,
         });
         let mut threads = Vec::new();
@@ -241,12 +245,13 @@ impl Intake {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         for _ in 0..cores {
             let (shared, sender) = (Arc::clone(&shared), sender.clone());
-            let tallies = Arc::clone(&tallies);
             let opener = std::thread::Builder::new().name("open".to_owned());
-            threads.push(opener.spawn(move || open_all(&shared, &tallies, &sender))?);
+            threads.push(opener.spawn(move || open_all(&shared, &sender))?);
         }
         let writer = std::thread::Builder::new().name("write".to_owned());
-        threads.push(writer.spawn(move || write_all(&receiver, store.as_ref(), &tallies))?);
+        threads.push(writer.spawn(move || {
+            write_all(&receiver, store.as_ref(), &tallies, &quota);
+        })?);
         Ok(Self { shared, threads })
     }
 
@@ -316,25 +321,21 @@ impl Drop for Intake {
     }
 }
 
-fn open_all(shared: &Shared, tallies: &Tallies, opened: &Sender<OpenedJob>) {
+fn open_all(shared: &Shared, opened: &Sender<OpenedJob>) {
     while let Some(job) = shared.next() {
         let keys = Arc::clone(&shared.keys.read().unwrap_or_else(PoisonError::into_inner));
         let now = shared.clock.now().unwrap_or(0);
         // The writer stops after those that open.
-        let most = shared.most_in_window;
-        let is_full = |task: &Bytes32, window| tallies.taken(task, window) >= most;
-        if opened.send(open_job(job, &keys, now, is_full)).is_err() {
+        if opened
+            .send(open_job(job, &keys, now, &shared.quota))
+            .is_err()
+        {
             return;
         }
     }
 }
 
-fn open_job(
-    job: Job,
-    keys: &[(u8, SecretKey)],
-    now: u64,
-    is_full: impl Fn(&Bytes32, u64) -> bool,
-) -> OpenedJob {
+fn open_job(job: Job, keys: &[(u8, SecretKey)], now: u64, quota: &Quota) -> OpenedJob {
     let task = &job.task.task;
     let (mut found, mut arrivals) = (Vec::new(), Vec::new());
     for envelope in job.envelopes.chunks(envelope_length(task)) {
@@ -345,12 +346,20 @@ fn open_job(
             // makes up windows fills the memory with counts.
             Window::Closed => (first_open, Err(Outcome::Closed)),
             Window::Early => (first_open, Err(Outcome::Early)),
-            Window::Open if is_full(&task.id(), window) => (window, Err(Outcome::Full)),
+            Window::Open if quota.is_full(&task.id(), window) => (window, Err(Outcome::Full)),
             Window::Open => match opened(task, keys, envelope) {
                 Some(opened) if job.task.takes(&opened) => {
                     let (arrival, new) = arrival(task, &opened);
-                    arrivals.push(arrival);
-                    (window, Ok((arrivals.len() - 1, new)))
+                    let place = quota.take(&task.id(), window, first_open, kept(new));
+                    let outcome = match place {
+                        Place::Kept => {
+                            arrivals.push(arrival);
+                            Ok((arrivals.len() - 1, new))
+                        }
+                        Place::Dropped => Err(Outcome::Dropped),
+                        Place::Full => Err(Outcome::Full),
+                    };
+                    (window, outcome)
                 }
                 _ => (window, Err(Outcome::Malformed)),
             },
@@ -363,6 +372,15 @@ fn open_job(
         arrivals,
         reply: job.reply,
         _room: job.room,
+    }
+}
+
+/// What an envelope is to the limits, if this becomes of it when it is new.
+fn kept(new: Outcome) -> Kept {
+    match new {
+        Outcome::Dummy => Kept::Dummy,
+        Outcome::Probe => Kept::Probe,
+        _ => Kept::Report,
     }
 }
 
@@ -419,7 +437,7 @@ fn arrival(task: &Task, opened: &Opened) -> (Arrival, Outcome) {
     (arrival, new)
 }
 
-fn write_all(opened: &Receiver<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
+fn write_all(opened: &Receiver<OpenedJob>, store: &dyn Store, tallies: &Tallies, quota: &Quota) {
     while let Ok(first) = opened.recv() {
         let mut jobs = vec![first];
         let mut reports = jobs[0].arrivals.len();
@@ -429,12 +447,12 @@ fn write_all(opened: &Receiver<OpenedJob>, store: &dyn Store, tallies: &Tallies)
             reports += job.arrivals.len();
             jobs.push(job);
         }
-        write(jobs, store, tallies);
+        write(jobs, store, tallies, quota);
     }
 }
 
 /// One transaction, and the answers to all whose envelopes are in it.
-fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
+fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies, quota: &Quota) {
     let arrivals: Vec<Arrival> = jobs
         .iter_mut()
         .flat_map(|job| std::mem::take(&mut job.arrivals))
@@ -466,9 +484,17 @@ fn write(mut jobs: Vec<OpenedJob>, store: &dyn Store, tallies: &Tallies) {
             },
         };
         let outcomes: Vec<Outcome> = job.found.iter().map(|(_, found)| outcome(found)).collect();
-        let first_open = job.task.first_open.load(Ordering::Acquire);
-        for ((window, _), outcome) in job.found.iter().zip(&outcomes) {
-            tallies.count(job.task.task.id(), *window, first_open, *outcome);
+        let (task, first_open) = (
+            job.task.task.id(),
+            job.task.first_open.load(Ordering::Acquire),
+        );
+        for ((window, found), outcome) in job.found.iter().zip(&outcomes) {
+            tallies.count(task, *window, first_open, *outcome);
+            if let Ok((_, new)) = found
+                && new != outcome
+            {
+                quota.give_back(&task, *window, kept(*new));
+            }
         }
         before += job.found.iter().filter(|(_, found)| found.is_ok()).count();
         // The sender may have gone.

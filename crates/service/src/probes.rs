@@ -28,6 +28,10 @@ pub struct Published {
     pub window: u64,
     /// The marks, in an order that says nothing.
     pub probes: Vec<Bytes32>,
+    /// Whether there are as many as the shuffler keeps of a window: then others may have come and are not
+    /// here, and a missing mark says nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub full: bool,
 }
 
 /// Writes envelopes one after the other to a new file.

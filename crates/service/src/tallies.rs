@@ -24,13 +24,16 @@ pub enum Outcome {
     Early,
     /// Its window has as many reports as the shuffler holds.
     Full,
+    /// It is a dummy or a probe, and its window has as many of these as the shuffler keeps. It is answered as
+    /// one that is kept.
+    Dropped,
     /// The store failed: it was not taken.
     Failed,
 }
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Taken,
         Self::Repeated,
         Self::Dummy,
@@ -39,6 +42,7 @@ impl Outcome {
         Self::Closed,
         Self::Early,
         Self::Full,
+        Self::Dropped,
         Self::Failed,
     ];
 
@@ -53,6 +57,7 @@ impl Outcome {
             Self::Closed => "closed",
             Self::Early => "early",
             Self::Full => "full",
+            Self::Dropped => "dropped",
             Self::Failed => "failed",
         }
     }
@@ -103,18 +108,6 @@ impl Tallies {
         recent + counts.older[outcome as usize]
     }
 
-    /// How many envelopes of a window were taken since the start, as the shuffler itself knows it.
-    pub(crate) fn taken(&self, task: &Bytes32, window: u64) -> u64 {
-        let tasks = self.tasks();
-        let counts = tasks
-            .get(task)
-            .and_then(|counts| counts.windows.get(&window));
-        counts.map_or(0, |counts| {
-            let kept = [Outcome::Taken, Outcome::Dummy, Outcome::Probe];
-            kept.iter().map(|outcome| counts[*outcome as usize]).sum()
-        })
-    }
-
     /// A thread that panics while it counts leaves whole numbers.
     fn tasks(&self) -> MutexGuard<'_, BTreeMap<Bytes32, OfTask>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -154,6 +147,6 @@ mod tests {
             tallies.count(task, window, windows, Outcome::Taken);
         }
         assert_eq!(tallies.closed(&task, windows, Outcome::Taken), windows);
-        assert_eq!(tallies.taken(&task, windows + 1), 1);
+        assert_eq!(tallies.tasks()[&task].windows.len(), windows as usize);
     }
 }

@@ -53,7 +53,14 @@ fn analyzer(place: &Place) -> SecretKey {
 
 /// The second shuffler, whose folder is `released`.
 fn second(place: &Place) -> Shuffler {
-    Shuffler::second(place.task.clone(), secret(place), &place.at("released")).unwrap()
+    let file = place.at("second/second-shuffler.key");
+    Shuffler::second(
+        place.task.clone(),
+        secret(place),
+        &file,
+        &place.at("released"),
+    )
+    .unwrap()
 }
 
 /// So many devices whose randomized values are all sent, in a file of the inbox.

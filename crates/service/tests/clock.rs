@@ -14,7 +14,7 @@ fn place() -> Place {
 }
 
 fn start(place: &Place, clock: &Turned) -> Server {
-    let server = Server::start_with(
+    let server = Server::start_around(
         place,
         Arc::new(clock.clone()),
         |config| {

@@ -60,8 +60,18 @@ impl Place {
     }
 
     fn shuffler(&self) -> Shuffler {
-        let keys = keys::shuffler_secrets(&[self.at("shuffler/shuffler-1.key")]).unwrap();
-        Shuffler::new(self.task.clone(), keys, &self.at("batches")).unwrap()
+        self.shuffler_into("batches")
+    }
+
+    fn shuffler_into(&self, folder: &str) -> Shuffler {
+        let files = [self.at("shuffler/shuffler-1.key")];
+        let keys = keys::shuffler_secrets(&files).unwrap();
+        Shuffler::new(self.task.clone(), keys, &files, &self.at(folder)).unwrap()
+    }
+
+    /// The list beside the shuffler's key.
+    fn memory(&self) -> PathBuf {
+        self.at(&format!("shuffler/released-{}.jsonl", self.task.id()))
     }
 
     /// So many people answer a window, in a file of this name.
@@ -189,15 +199,24 @@ fn a_crash_releases_nothing_twice() {
     );
     assert_eq!(std::fs::read(&batch).unwrap(), bytes);
 
+    // Between the entry beside the key and the copy of the list.
     std::fs::rename(&batch, &prepared).unwrap();
     std::fs::remove_file(&list).unwrap();
+    let again = place.shuffler().shuffle(&inbox).unwrap();
+    assert_eq!((again.released.len(), again.elsewhere.len()), (0, 0));
+    assert_eq!(std::fs::read(&batch).unwrap(), bytes);
+
+    std::fs::rename(&batch, &prepared).unwrap();
+    std::fs::remove_file(&list).unwrap();
+    std::fs::remove_file(place.memory()).unwrap();
     let again = place.shuffler().shuffle(&inbox).unwrap().released.remove(0);
     assert_ne!(again.digest, entry.digest);
     assert_eq!(place.batches().len(), 1);
     // A folder is of one task: its batches have the names of their windows.
     let other = Place::new(|_| ());
-    let keys = keys::shuffler_secrets(&[other.at("shuffler/shuffler-1.key")]).unwrap();
-    let mut mixed = Shuffler::new(other.task.clone(), keys, &place.at("batches")).unwrap();
+    let files = [other.at("shuffler/shuffler-1.key")];
+    let keys = keys::shuffler_secrets(&files).unwrap();
+    let mut mixed = Shuffler::new(other.task.clone(), keys, &files, &place.at("batches")).unwrap();
     assert!(
         mixed
             .shuffle(&inbox)
@@ -360,6 +379,7 @@ fn what_was_prepared_and_not_listed_is_deleted() {
     std::fs::copy(folder.join(&entry.file), folder.join(&left[1])).unwrap();
     std::fs::rename(folder.join(&entry.file), folder.join(&left[0])).unwrap();
     std::fs::remove_file(folder.join("released.jsonl")).unwrap();
+    std::fs::remove_file(place.memory()).unwrap();
     place.send(1, 0, "late");
     // Also where nothing can be released.
     let nothing = place.shuffler().shuffle(&[]).unwrap();
@@ -371,6 +391,29 @@ fn what_was_prepared_and_not_listed_is_deleted() {
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let parts: Vec<String> = names.filter(|name| name.contains("part")).collect();
     assert_eq!(parts, Vec::<String>::new());
+}
+
+/// A window that was released is released nowhere else: not into another folder, and not into its own after
+/// somebody has emptied it.
+#[test]
+fn a_window_is_released_into_one_folder() {
+    let place = Place::new(|_| ());
+    place.send(4, 0, "four");
+    let inbox = [place.at("inbox")];
+    assert_eq!(place.shuffler().shuffle(&inbox).unwrap().released.len(), 1);
+    place.send(1, 0, "one more");
+    let other = place.shuffler_into("other").shuffle(&inbox).unwrap();
+    assert_eq!((other.released.len(), other.late), (0, 5));
+    assert_eq!(other.elsewhere.into_iter().collect::<Vec<_>>(), [0]);
+    assert!(!place.at("other/window-0.batch").exists());
+    std::fs::remove_dir_all(place.at("batches")).unwrap();
+    let emptied = place.shuffler().shuffle(&inbox).unwrap();
+    assert_eq!((emptied.released.len(), emptied.late), (0, 5));
+    // The windows after it are released wherever one likes.
+    place.send(4, 1, "next");
+    let next = place.shuffler_into("other").shuffle(&inbox).unwrap();
+    assert_eq!((next.released.len(), next.released[0].window), (1, 1));
+    assert_eq!(place.shuffler().shuffle(&inbox).unwrap().released.len(), 0);
 }
 
 /// One person among three reports that no device sends: there is nobody to hide among.

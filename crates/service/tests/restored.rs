@@ -133,7 +133,7 @@ fn a_store_restored_under_a_running_shuffler_is_noticed_and_stays_noticed() {
     drop(server);
     copy_folder(&place.at("store"), &place.at("backup"));
     let mut troubled = None;
-    let server = Server::start_with(
+    let server = Server::start_around(
         &place,
         Arc::new(SystemClock),
         |_| {},

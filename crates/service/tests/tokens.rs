@@ -98,6 +98,39 @@ fn a_batch_counts_people_by_files() {
     assert_eq!(held.status(&place.task).answered, 0);
 }
 
+/// A token is spent for its window, whatever its report is about and however often the shuffler runs.
+#[test]
+fn a_token_is_spent_once_over_several_runs() {
+    let place = place();
+    let inbox = [place.at("inbox")];
+    let tokens = ["a", "b", "c", "d"].map(|person| token(&place, person, 0));
+    let about = |context: Bytes32, token: &Token| {
+        let (mut random, key) = (Secure::new().unwrap(), place.key());
+        seal_with_token(&AwsLc, &place.task, &key, context, token, &[1], &mut random).unwrap()
+    };
+    for (name, token) in ["a", "b", "c", "d"].iter().zip(&tokens) {
+        place.put(name, &about(Bytes32([1; 32]), token));
+    }
+    let first = place.shuffler().shuffle(&inbox).unwrap();
+    assert_eq!((first.released.len(), first.repeated), (1, 0));
+    // The same people send again, about something else, to the next run.
+    for (name, token) in ["e", "f", "g", "h"].iter().zip(&tokens) {
+        place.put(name, &about(Bytes32([2; 32]), token));
+    }
+    let second = place.shuffler().shuffle(&inbox).unwrap();
+    assert_eq!((second.released.len(), second.repeated), (0, 4));
+    // What was not released is not spent: it waits, and is taken with the others.
+    let next = ["a", "b", "c", "d"].map(|person| token(&place, person, 1));
+    for (name, token) in ["i", "j", "k"].iter().zip(&next) {
+        place.put(name, &about(Bytes32([1; 32]), token));
+    }
+    let waits = place.shuffler().shuffle(&inbox).unwrap();
+    assert_eq!((waits.released.len(), waits.waiting[0].reports), (0, 3));
+    place.put("l", &about(Bytes32([1; 32]), &next[3]));
+    let all = place.shuffler().shuffle(&inbox).unwrap();
+    assert_eq!((all.released.len(), all.released[0].reports), (1, 4));
+}
+
 #[test]
 fn a_batch_counts_people_over_sockets() {
     let place = place();

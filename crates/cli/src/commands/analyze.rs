@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use shuffledp::protocol::Confidence;
 use shuffledp::protocol::task::Task;
-use shuffledp::{grouped, plain};
+use shuffledp::{Side, grouped, plain, rounded};
 use shuffledp_service::folders::{Analyzed, analyze, read_task};
 use shuffledp_service::keys::analyzer_secret;
 use std::path::PathBuf;
@@ -88,10 +88,19 @@ pub(crate) fn shown(
         task.spec().name,
         analyzed.window
     );
+    let influence = task.influence(findings.taken);
+    let moved = match influence {
+        Some(most) => format!(
+            "One report, also one that somebody made up, moves an estimate by at most {}.",
+            rounded(most, Side::Upper)
+        ),
+        None => "One report that somebody made up moves an estimate by any amount.".to_owned(),
+    };
     let mut blocks = vec![
         Block::Paragraph(title),
         Block::Table(table),
         Block::Line(count),
+        Block::Line(moved),
     ];
     blocks.extend(of_batch.sentences().into_iter().map(Block::Line));
     blocks.extend(trusted(&of_batch.trusted));
@@ -107,6 +116,7 @@ pub(crate) fn shown(
         "window": analyzed.window,
         "reports": analyzed.reports,
         "malformed": malformed,
+        "influence": influence,
         "estimates": estimates,
         "guarantee": guarantee,
         "guarantee_of_batch": of_batch,

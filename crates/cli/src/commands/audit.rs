@@ -27,15 +27,25 @@ pub(crate) enum Fault {
     HalfNoise,
     /// The first report stays in the first place, the others are shuffled
     LeakFirst,
+    /// With --network: batches are released however small they are, and attacked when there are four reports
+    #[cfg(feature = "service")]
+    SealSmall,
 }
 
+/// The reports of a batch that is too small: with fewer than that the bounds of many randomizers end.
+#[cfg(feature = "service")]
+const SMALL: u64 = 4;
+
 impl Fault {
-    fn of_the_library(self) -> audit::Fault {
-        match self {
+    /// None where it is a fault of a running shuffler alone.
+    fn of_the_library(self) -> Option<audit::Fault> {
+        Some(match self {
             Self::NoShuffle => audit::Fault::NoShuffle,
             Self::HalfNoise => audit::Fault::HalfNoise,
             Self::LeakFirst => audit::Fault::LeakFirst,
-        }
+            #[cfg(feature = "service")]
+            Self::SealSmall => return None,
+        })
     }
 }
 
@@ -111,7 +121,7 @@ impl AuditArguments {
         spec.dropout = self.dropout.0;
         spec.trials = self.trials.map(|Count(trials)| trials);
         spec.seed = self.seed.map(|Count(seed)| seed);
-        spec.fault = self.fault.map(Fault::of_the_library);
+        spec.fault = self.fault.and_then(Fault::of_the_library);
         let input = round.randomizer.input();
         spec.pair = match &self.pair {
             None => None,
@@ -130,14 +140,23 @@ impl AuditArguments {
         if self.network() && spec.trials.is_none() {
             spec.trials = Some(TRIALS_ON_THE_NETWORK);
         }
-        let audit = spec.prepare()?;
+        let mut audit = spec.prepare()?;
+        let promised = audit.answer().clone();
+        if self.seals_small() {
+            audit = self.of_a_small_batch(spec)?;
+        }
         let progress = Progress::of(audit.runs(), "runs");
         let ran = |runs| progress.advance(runs);
-        let audited = match self.network() {
+        let mut audited = match self.network() {
             false => audit.run(ran)?,
-            true => self.on_the_network(&round, audit, ran)?,
+            true => self.on_the_network(&round, audit, promised.upper().value(), ran)?,
         };
         drop(progress);
+        if self.seals_small() {
+            // The promise is about batches that are large enough, and this one was released all the same.
+            audited.violated = audited.finding.epsilon > promised.upper().value();
+            audited.answer = promised;
+        }
         let code = match audited.violated {
             true => ExitCode::from(VIOLATED),
             false => ExitCode::SUCCESS,
@@ -150,12 +169,45 @@ impl AuditArguments {
         self.network
     }
 
+    #[cfg(feature = "service")]
+    fn seals_small(&self) -> bool {
+        self.fault == Some(Fault::SealSmall)
+    }
+
+    #[cfg(not(feature = "service"))]
+    fn seals_small(&self) -> bool {
+        false
+    }
+
+    /// The same attack on fewer reports than the smallest batch has.
+    #[cfg(feature = "service")]
+    fn of_a_small_batch(&self, mut spec: AuditSpec) -> Result<Audit, Failure> {
+        if !self.network {
+            let message =
+                "--break seal-small is a fault of a running shuffler: --network is needed";
+            return Err(Failure::flag("--break", message));
+        }
+        if spec.round.users.is_some_and(|users| users <= SMALL) {
+            let message = format!("--break seal-small sends {SMALL} reports: --users must be more");
+            return Err(Failure::flag("--users", message));
+        }
+        spec.round.users = Some(SMALL);
+        Ok(spec.prepare()?)
+    }
+
+    /// There is no such fault.
+    #[cfg(not(feature = "service"))]
+    fn of_a_small_batch(&self, spec: AuditSpec) -> Result<Audit, Failure> {
+        Ok(spec.prepare()?)
+    }
+
     /// Attacks a running shuffler, or one whose store has the fault.
     #[cfg(feature = "service")]
     fn on_the_network(
         &self,
         round: &RoundSpec,
         audit: Audit,
+        promised: f64,
         ran: impl Fn(u64) + Sync,
     ) -> Result<Audited, Failure> {
         use shuffledp_service::audit::{Defect, UnderAudit, check};
@@ -163,12 +215,13 @@ impl AuditArguments {
         let defect = match self.fault {
             Some(Fault::NoShuffle) => Some(Defect::KeepsOrder),
             Some(Fault::LeakFirst) => Some(Defect::KeepsFirst),
+            Some(Fault::SealSmall) => Some(Defect::ReleasesAll),
             Some(Fault::HalfNoise) | None => None,
         };
         let folder = tempfile::tempdir().map_err(|error| {
             Failure::incomplete(format!("a temporary folder cannot be made: {error}"))
         })?;
-        let promise = (audit.answer().upper().value(), self.delta.0);
+        let promise = (promised, self.delta.0);
         let shuffler = UnderAudit::start(round, promise, defect, folder.path())?;
         let audited = shuffler.audit(audit, ran)?;
         shuffler.stop()?;
@@ -186,6 +239,7 @@ impl AuditArguments {
         &self,
         _: &RoundSpec,
         audit: Audit,
+        _: f64,
         ran: impl Fn(u64) + Sync,
     ) -> Result<Audited, Failure> {
         Ok(audit.run(ran)?)
@@ -216,6 +270,8 @@ impl AuditArguments {
             Some(Fault::NoShuffle) => " A broken copy: nothing is shuffled.",
             Some(Fault::HalfNoise) => " A broken copy: half the noise that is priced.",
             Some(Fault::LeakFirst) => " A broken copy: the first report stays where it is.",
+            #[cfg(feature = "service")]
+            Some(Fault::SealSmall) => " A broken copy: batches of 4 reports are released.",
         };
         let (upper, delta) = (bracket.upper(), plain(setting.delta));
         let verdict = if audited.violated {

@@ -230,6 +230,14 @@ impl About {
                 grouped(made)
             ),
         };
+        let mut blocks = vec![Block::Line(sentence)];
+        if published.full {
+            blocks.push(Block::Line(format!(
+                "The shuffler has published {} marks, as many as it keeps of a window: others may have come, \
+                 and a missing one says little.",
+                grouped(published.probes.len() as u64)
+            )));
+        }
         let mut csv = Grid::new(["window", "made", "missing"]);
         csv.row([
             window.to_string(),
@@ -238,10 +246,10 @@ impl About {
         ]);
         let json = json!({
             "query": { "task": self.task, "window": window },
-            "made": returned.made, "missing": missing, "marks": returned.missing,
+            "made": returned.made, "missing": missing, "marks": returned.missing, "full": published.full,
         });
         let report = Report {
-            blocks: vec![Block::Line(sentence)],
+            blocks,
             json: fields(json),
             csv,
             relation: None,

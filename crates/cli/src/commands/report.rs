@@ -1,21 +1,22 @@
 //! `shuffledp report`: a device answers a window of a task; or many devices are simulated from a column.
 
 use crate::failure::Failure;
-use crate::number::Count;
+use crate::number::{Count, Real};
 use crate::output::{Block, Format, Grid, Report, fields};
 use crate::tables::refused_records;
 use clap::Args;
 use serde_json::json;
-use shuffledp::grouped;
 use shuffledp::protocol::task::{Bytes32, Task, Value};
+use shuffledp::{Side, grouped, plain, rounded};
 use shuffledp_service::answer::{Habits, answer};
 use shuffledp_service::client::Connection;
 use shuffledp_service::folders::{Device, context_of, read_task};
 use shuffledp_service::keys::shuffler_public;
-use shuffledp_service::ledger::{Decision, Ledger};
+use shuffledp_service::ledger::{Budget, Decision, Ledger, Terms};
 use shuffledp_service::tokens::Wallet;
 use shuffledp_tables::Column;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[derive(Args)]
 pub(crate) struct ReportArguments {
@@ -55,6 +56,49 @@ pub(crate) struct ReportArguments {
         help_heading = "One device"
     )]
     status: bool,
+    /// The budget of this device for all tasks together: no answer that would take epsilon, as the accountant
+    /// composes the tasks' promises, above it. Set in the ledger, and kept there
+    #[arg(
+        long,
+        value_name = "E",
+        requires = "ledger",
+        help_heading = "What its owner allows"
+    )]
+    lifetime_epsilon: Option<Real>,
+    /// The delta of the budget
+    #[arg(
+        long,
+        value_name = "D",
+        requires = "lifetime_epsilon",
+        default_value = "1e-6",
+        help_heading = "What its owner allows"
+    )]
+    lifetime_delta: Real,
+    /// The same for who knows which report is whose, so also for a shuffler that is not honest: no answer
+    /// that would take the local guarantees together above it
+    #[arg(
+        long,
+        value_name = "E",
+        requires = "lifetime_epsilon",
+        help_heading = "What its owner allows"
+    )]
+    lifetime_alone: Option<Real>,
+    /// Answer no task whose batches may be smaller. Set in the ledger, and kept there
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "ledger",
+        help_heading = "What its owner allows"
+    )]
+    at_least_users: Option<Count>,
+    /// Answer no task that promises more than this for a batch. Set in the ledger, and kept there
+    #[arg(
+        long,
+        value_name = "E",
+        requires = "ledger",
+        help_heading = "What its owner allows"
+    )]
+    at_most_epsilon: Option<Real>,
     /// CSV file with a header, or Parquet file: each row is a device that is simulated here, without a ledger
     #[arg(long, value_name = "FILE", requires = "column", conflicts_with_all = ["value", "ledger"],
         help_heading = "Many devices")]
@@ -62,7 +106,8 @@ pub(crate) struct ReportArguments {
     /// The column of their values
     #[arg(long, value_name = "NAME", help_heading = "Many devices")]
     column: Option<String>,
-    /// Write a dummy where the coin says to stay silent: nobody who sees envelopes sees who answers
+    /// Write a dummy where the coin says to stay silent, or where nothing is answered any more: nobody who
+    /// sees envelopes sees who answers
     #[arg(long, requires = "value", help_heading = "One device")]
     cover: bool,
     /// What devices were sent for this window, such as a model: a batch holds reports about one file alone
@@ -80,6 +125,10 @@ pub(crate) struct ReportArguments {
         help_heading = "One device"
     )]
     to: Option<String>,
+    /// Wait a random time of at most so many seconds before the shuffler is asked for anything: who sees the
+    /// connection does not see when the value was given
+    #[arg(long, value_name = "S", requires = "to", help_heading = "One device")]
+    delay: Option<Count>,
     /// Certificates in PEM that sign the shuffler's; without it, those that browsers trust
     #[arg(
         long,
@@ -104,6 +153,9 @@ struct Asked<'a> {
 impl ReportArguments {
     pub(crate) fn report(&self) -> Result<Report, Failure> {
         let task = read_task(&self.task)?;
+        if let Some(ledger) = &self.ledger {
+            Ledger::open(ledger)?.set_terms(self.terms())?;
+        }
         if let (true, Some(ledger)) = (self.status, &self.ledger) {
             return status(&Ledger::open(ledger)?, &task);
         }
@@ -149,6 +201,19 @@ impl ReportArguments {
 }
 
 impl ReportArguments {
+    /// What the owner of the device has said now.
+    fn terms(&self) -> Terms {
+        Terms {
+            budget: self.lifetime_epsilon.map(|Real(epsilon)| Budget {
+                epsilon,
+                delta: self.lifetime_delta.0,
+                alone: self.lifetime_alone.map(|Real(alone)| alone),
+            }),
+            at_least_users: self.at_least_users.map(|Count(users)| users),
+            at_most_epsilon: self.at_most_epsilon.map(|Real(epsilon)| epsilon),
+        }
+    }
+
     fn context(&self) -> Result<Option<Bytes32>, Failure> {
         let context = self.context.as_deref().map(context_of);
         Ok(context.transpose()?)
@@ -162,6 +227,7 @@ impl ReportArguments {
             cover: self.cover,
             context: self.context()?,
             wallet: self.wallet.clone(),
+            delay: Duration::from_secs(self.delay.map_or(0, |Count(seconds)| seconds)),
         };
         let connection = Connection::new(url, self.ca.as_deref())?;
         let answered = answer(&connection, task, ledger, &task.value(value)?, &habits)?;
@@ -198,6 +264,9 @@ impl ReportArguments {
             }
             Some((window, Decision::Silent)) => {
                 format!("Window {window}: the coin said to stay silent. Nothing was sent.")
+            }
+            Some((window, Decision::Covered)) => {
+                format!("Window {window}: this device answers no more. A dummy was sent.")
             }
             None => "The window was decided before.".to_owned(),
         }));
@@ -242,6 +311,7 @@ fn one(mut asked: Asked<'_>, value: &str, ledger: &Path) -> Result<Report, Failu
     let path = asked.out.display();
     let sentence = match decision {
         Decision::Answered => format!("The report is in {path}, sealed."),
+        Decision::Covered => format!("This device answers no more: {path} is a dummy."),
         Decision::Silent if asked.out.exists() => {
             format!("The coin said to stay silent in this window: {path} is a dummy.")
         }
@@ -325,20 +395,59 @@ fn many(mut asked: Asked<'_>, column: &Column<'_>) -> Result<Report, Failure> {
 fn status(ledger: &Ledger, task: &Task) -> Result<Report, Failure> {
     let status = ledger.status(task);
     let (answered, silent, most) = (status.answered, status.silent, status.most);
-    let sentence = format!(
+    let mut blocks = vec![Block::Line(format!(
         "Task {}: {} of at most {} windows answered, silent in {}.",
         task.spec().name,
         grouped(answered),
         grouped(most),
         grouped(silent)
-    );
+    ))];
+    let terms = ledger.terms();
+    let mut lifetime = None;
+    if let Some(budget) = terms.budget {
+        let spent = ledger.spent(budget.delta)?;
+        let delta = plain(budget.delta);
+        let about = spent.relation.map(|relation| format!(" when {relation}"));
+        blocks.push(Block::Line(format!(
+            "All tasks of this ledger: what was answered is ({}, {delta})-differentially private{} for who \
+             sees batches alone, if every task and shuffler does as it promises. The budget is {}.",
+            rounded(spent.shuffled, Side::Upper),
+            about.unwrap_or_default(),
+            plain(budget.epsilon)
+        )));
+        blocks.push(Block::Line(format!(
+            "For who knows which report is whose, such as a shuffler that is not honest, {}.{}",
+            match spent.alone {
+                Some(alone) => format!("it is ({}, {delta})", rounded(alone, Side::Upper)),
+                None => "nothing is guaranteed".to_owned(),
+            },
+            match budget.alone {
+                Some(alone) => format!(" The budget is {}.", plain(alone)),
+                None => " That has no budget (--lifetime-alone).".to_owned(),
+            }
+        )));
+        lifetime = Some(spent);
+    }
+    if let Some(users) = terms.at_least_users {
+        let least = grouped(users);
+        blocks.push(Block::Line(format!(
+            "It answers tasks whose batches have {least} reports or more."
+        )));
+    }
+    if let Some(epsilon) = terms.at_most_epsilon {
+        let most = plain(epsilon);
+        blocks.push(Block::Line(format!(
+            "It answers tasks that promise epsilon {most} or less for a batch."
+        )));
+    }
     let mut csv = Grid::new(["answered", "silent", "most"]);
     csv.row([answered.to_string(), silent.to_string(), most.to_string()]);
-    let json = fields(
-        json!({ "query": { "task": task.id() }, "answered": answered, "silent": silent, "most": most }),
-    );
+    let json = fields(json!({
+        "query": { "task": task.id() }, "answered": answered, "silent": silent, "most": most,
+        "terms": terms, "lifetime": lifetime,
+    }));
     Ok(Report {
-        blocks: vec![Block::Line(sentence)],
+        blocks,
         json,
         csv,
         relation: None,

@@ -24,7 +24,8 @@ pub(crate) struct ShuffleArguments {
     /// A folder of envelopes, or a file of them; several times for several
     #[arg(long, value_name = "PATH", required = true)]
     input: Vec<PathBuf>,
-    /// The folder for batches, and for the list of what was released
+    /// The folder for batches. What was released is remembered beside the key too: a window is released once,
+    /// into one folder
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// How to print
@@ -38,10 +39,10 @@ impl ShuffleArguments {
         let smallest = task.smallest_batch();
         let hands_on = task.spec().second_shuffler.is_some() && self.second_key.is_none();
         let mut shuffler = match &self.second_key {
-            None => Shuffler::new(task, shuffler_secrets(&self.key)?, &self.out)?,
+            None => Shuffler::new(task, shuffler_secrets(&self.key)?, &self.key, &self.out)?,
             Some(path) => {
                 let key = second_secret(path, &task)?;
-                Shuffler::second(task, key, &self.out)?
+                Shuffler::second(task, key, path, &self.out)?
             }
         };
         let shuffled = shuffler.shuffle(&self.input)?;
@@ -107,6 +108,14 @@ impl ShuffleArguments {
                 )));
             }
         }
+        for number in &shuffled.elsewhere {
+            blocks.push(Block::Line(format!(
+                "Window {}: released before, into another folder than {}. A second batch, with one report \
+                 more, would show that report.",
+                window(*number),
+                self.out.display()
+            )));
+        }
         if shuffled.released.is_empty() {
             blocks.push(Block::Line("Nothing was released.".to_owned()));
         }
@@ -122,6 +131,7 @@ impl ShuffleArguments {
             "dummies": shuffled.dummies,
             "probes": shuffled.probes,
             "late": shuffled.late,
+            "elsewhere": shuffled.elsewhere,
             "refused": shuffled.refused,
         });
         Ok(Report {

@@ -80,6 +80,23 @@ impl Task {
     }
 }
 
+impl Task {
+    /// The most by which one well-formed report of `reports` moves an estimate, whoever made it up: a share
+    /// or a mean in the units of the task, a vector in its norm. None where the noise has no bound.
+    pub fn influence(&self, reports: u64) -> Option<f64> {
+        let of_one = match &self.device {
+            Device::Category(device) => device.influence(),
+            Device::Number(device) => {
+                let values = &self.spec.values;
+                device.influence() * (values.scaled(1.0) - values.scaled(0.0))
+            }
+            Device::Vector(device) => device.influence(),
+            _ => return None,
+        };
+        of_one.is_finite().then_some(of_one / reports as f64)
+    }
+}
+
 fn found<'r, R: Randomizer>(
     device: &R,
     reports: impl IntoIterator<Item = &'r [u8]>,

@@ -14,11 +14,13 @@ mod bytes;
 mod encoding;
 mod findings;
 mod guarantee;
+mod lifetime;
 mod values;
 
 pub use bytes::{Bytes32, NotBytes32};
 pub use findings::{Finding, Findings};
 pub use guarantee::{BatchGuarantee, Guarantee};
+pub use lifetime::{Lifetime, check_budget, lifetime};
 pub use values::{Value, Values};
 
 use crate::token::Issuer;

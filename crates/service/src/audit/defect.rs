@@ -115,6 +115,10 @@ impl Store for Defective {
             .collect())
     }
 
+    fn rows(&self, task: &Bytes32) -> Result<Vec<(BatchName, u64)>, StoreError> {
+        self.store.rows(task)
+    }
+
     fn read(&self, batch: &BatchName) -> Result<Vec<u8>, StoreError> {
         let honest = self.store.read(batch)?;
         let sealed = self.kept().sealed.get(batch).cloned();

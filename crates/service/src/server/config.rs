@@ -3,8 +3,10 @@
 
 use crate::error::ServiceError;
 use crate::intake::MOST_CONTEXTS;
+use crate::quota::Most;
 use serde::{Deserialize, Serialize};
-use shuffledp_protocol::task::Bytes32;
+use shuffledp_protocol::envelope::{PROBES, envelope_length};
+use shuffledp_protocol::task::{Bytes32, Task};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -106,8 +108,15 @@ pub struct LimitsConfig {
     pub queue_bytes: usize,
     /// The most envelopes of one request, from a relay.
     pub envelopes_in_request: usize,
-    /// The most envelopes that are taken for one window of a task: a batch is put into order in memory.
+    /// The most reports that are taken for one window of a task: a batch is put into order in memory.
     pub envelopes_in_window: u64,
+    /// The most bytes of their envelopes. A batch takes some four times as many while it is put into order.
+    pub bytes_in_window: u64,
+    /// The most dummies that are kept of a window, within as many bytes again. What comes beyond is answered
+    /// as the others are, and dropped at once: a dummy carries no token, and anybody can send any number.
+    pub dummies_in_window: u64,
+    /// The same for probes. What is published of a window with so many says that there may have been more.
+    pub probes_in_window: u64,
     /// The most connections at a time.
     pub connections: usize,
     /// The most seconds for a request to arrive.
@@ -177,6 +186,11 @@ impl Default for LimitsConfig {
             envelopes_in_request: 1000,
             // A categorical batch of so many takes some 2 GB while it is put into order.
             envelopes_in_window: 5_000_000,
+            // So many categorical envelopes fit; of vectors of 54 kB 19,000.
+            bytes_in_window: 1 << 30,
+            dummies_in_window: 1_000_000,
+            // As many marks are some 700 kB when they are published.
+            probes_in_window: 10_000,
             // Below the 65,536 files that the unit allows.
             connections: 10_000,
             request_seconds: 30,
@@ -188,6 +202,16 @@ impl Default for LimitsConfig {
 
 /// The most windows of a task that are open at a time, by the grace.
 const MOST_OPEN_WINDOWS: u64 = 50;
+/// What is not set by default, as an example of how to: the hash of nothing that is a token.
+const OPERATOR_TOKEN: &str =
+    r#"operator_token_sha256 = "0000000000000000000000000000000000000000000000000000000000000000""#;
+const ANALYZER_TOKEN: &str =
+    r#"analyzer_token_sha256 = "0000000000000000000000000000000000000000000000000000000000000000""#;
+const CONTEXTS: &str =
+    r#"contexts = ["0000000000000000000000000000000000000000000000000000000000000000"]"#;
+const POSTGRES: &str = r#"postgres = "host=/run/postgresql dbname=shuffler user=shuffler""#;
+const TLS: &str = "# [tls]\n# certificate = \"chain.pem\"\n# key = \"key.pem\"";
+
 /// What a file of a configuration is called in messages.
 const WHAT: &str = "a configuration of a shuffler";
 
@@ -220,10 +244,48 @@ impl Config {
         Ok(config)
     }
 
-    /// Every value as TOML, defaults too.
+    /// Every value as TOML, defaults too. What is not set is there behind a `#`, with an example.
     pub fn to_toml(&self) -> String {
         // Numbers, texts and tables: nothing that TOML cannot hold.
-        toml::to_string_pretty(self).unwrap_or_default()
+        let text = toml::to_string_pretty(self).unwrap_or_default();
+        let (mut lines, mut table) = (Vec::new(), "");
+        for line in text.lines() {
+            if line.starts_with('[') {
+                table = line;
+            }
+            lines.push(line.to_owned());
+            let task = self.task.first();
+            // After which value of which table, whether it is set, and the example.
+            for (within, after, set, example) in [
+                (
+                    "",
+                    "operator_listen",
+                    self.operator_token_sha256.is_some(),
+                    OPERATOR_TOKEN,
+                ),
+                (
+                    "[[task]]",
+                    "file",
+                    task.is_some_and(|task| task.analyzer_token_sha256.is_some()),
+                    ANALYZER_TOKEN,
+                ),
+                (
+                    "[[task]]",
+                    "file",
+                    task.is_some_and(|task| !task.contexts.is_empty()),
+                    CONTEXTS,
+                ),
+                ("[store]", "folder", self.store.postgres.is_some(), POSTGRES),
+            ] {
+                if !set && table == within && line.split(" = ").next() == Some(after) {
+                    lines.push(format!("# {example}"));
+                }
+            }
+        }
+        if self.tls.is_none() {
+            lines.extend([String::new(), TLS.to_owned()]);
+        }
+        lines.join("\n") + "\n"
     }
 
     fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
@@ -268,11 +330,19 @@ impl Config {
                 task.contexts.len()
             ));
         }
+        if self.task.iter().any(|task| task.contexts.contains(&PROBES)) {
+            return Err(format!(
+                "task.contexts has {PROBES}, which is that of probes"
+            ));
+        }
         let limits = &self.limits;
         for (name, value) in [
             ("queue_bytes", limits.queue_bytes as u64),
             ("envelopes_in_request", limits.envelopes_in_request as u64),
             ("envelopes_in_window", limits.envelopes_in_window),
+            ("bytes_in_window", limits.bytes_in_window),
+            ("dummies_in_window", limits.dummies_in_window),
+            ("probes_in_window", limits.probes_in_window),
             ("connections", limits.connections as u64),
             ("request_seconds", limits.request_seconds),
             ("shutdown_seconds", limits.shutdown_seconds),
@@ -283,6 +353,36 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// Refuses limits in which no batch of this task, or no request of so many of its envelopes, finds room:
+    /// everybody would be asked to come again, for ever.
+    pub(crate) fn check_task(&self, task: &Task) -> Result<(), String> {
+        let (limits, length) = (&self.limits, envelope_length(task));
+        let (id, smallest) = (task.id(), task.smallest_batch());
+        if limits.envelopes_in_window < smallest {
+            return Err(format!(
+                "limits.envelopes_in_window {} is not {smallest} or more, the smallest batch of task {id}",
+                limits.envelopes_in_window
+            ));
+        }
+        if Most::of(limits, task).reports < smallest {
+            return Err(format!(
+                "limits.bytes_in_window {} is not {} or more, the smallest batch of task {id}: {smallest} \
+                 envelopes of {length} bytes",
+                limits.bytes_in_window,
+                u128::from(smallest) * length as u128
+            ));
+        }
+        let request = limits.envelopes_in_request.saturating_mul(length);
+        match limits.queue_bytes < request {
+            true => Err(format!(
+                "limits.queue_bytes {} is not {request} or more, limits.envelopes_in_request {} envelopes of \
+                 {length} bytes of the task {id}: such a request would never find room",
+                limits.queue_bytes, limits.envelopes_in_request
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Refuses windows that are too short for the grace: counts of closed windows are kept for so many.
@@ -319,7 +419,8 @@ impl Config {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Config, TaskConfig};
+    use super::{Config, StoreConfig, TaskConfig, TlsConfig};
+    use shuffledp_protocol::task::Bytes32;
     use std::path::{Path, PathBuf};
 
     fn read(text: &str) -> Result<Config, String> {
@@ -341,6 +442,51 @@ mod tests {
         let short = read("[[task]]\nfile = 'task.json'").unwrap();
         assert_eq!(short.limits, config.limits);
         assert!(short.keys.folder.ends_with("keys") && short.keys.folder != Path::new("keys"));
+    }
+
+    /// A value that is not set by default is printed too, as an example that can be read.
+    #[test]
+    fn what_is_not_set_is_printed_behind_a_sign() {
+        let hash = Bytes32([0; 32]);
+        // Every field by its name: a new one is asked for here.
+        let task = TaskConfig {
+            file: "task.json".into(),
+            analyzer_token_sha256: Some(hash),
+            contexts: vec![hash],
+        };
+        let without = Config::new(TaskConfig {
+            file: "task.json".into(),
+            analyzer_token_sha256: None,
+            contexts: Vec::new(),
+        });
+        let full = Config {
+            listen: without.listen,
+            operator_listen: without.operator_listen,
+            operator_token_sha256: Some(hash),
+            task: vec![task],
+            keys: without.keys.clone(),
+            store: StoreConfig {
+                folder: "store".into(),
+                postgres: Some("host=/run/postgresql dbname=shuffler user=shuffler".to_owned()),
+                master_key: "master.key".into(),
+                older_master_keys: Vec::new(),
+            },
+            windows: without.windows.clone(),
+            limits: without.limits.clone(),
+            tls: Some(TlsConfig {
+                certificate: "chain.pem".into(),
+                key: "key.pem".into(),
+            }),
+        };
+        assert!(!full.to_toml().contains('#'), "{}", full.to_toml());
+        let printed = without.to_toml();
+        let uncommented = printed.replace("# ", "");
+        assert_eq!(
+            toml::from_str::<Config>(&uncommented).unwrap(),
+            full,
+            "{printed}"
+        );
+        assert_eq!(toml::from_str::<Config>(&printed).unwrap(), without);
     }
 
     #[test]

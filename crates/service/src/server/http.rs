@@ -10,7 +10,7 @@ use crate::probes::Published;
 use crate::server::NotReady;
 use crate::store::{BatchName, Record, StoreError};
 use crate::tallies::Outcome;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::header::{
     ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
@@ -327,8 +327,10 @@ async fn reports(
     if outcomes.contains(&Outcome::Failed) {
         return Err(service.failed());
     }
+    // Where one of many comes too early, the others are taken all the same, and a relay does not hold back
+    // what others sent until a window opens that somebody has made up.
     let later = [Outcome::Early, Outcome::Full];
-    if outcomes.iter().any(|outcome| later.contains(outcome)) {
+    if outcomes.iter().all(|outcome| later.contains(outcome)) {
         return Err(service.busy(Busy));
     }
     // A relay that sends many learns nothing about one of them.
@@ -366,8 +368,13 @@ async fn received(
     }
 }
 
+/// An answer in JSON of these bytes, which all who ask share.
+fn shared(bytes: Bytes) -> Response {
+    ([(CONTENT_TYPE, "application/json")], bytes).into_response()
+}
+
 /// What a device needs to answer: the task, the windows that are open, and the key.
-async fn task(State(service): Shared, Path(id): Path<String>) -> Result<Json<Value>, Refusal> {
+async fn task(State(service): Shared, Path(id): Path<String>) -> Result<Response, Refusal> {
     let served = service.served(&id)?;
     service.holds_on()?;
     let key = service.active_key().ok_or(Refusal::Failed)?;
@@ -377,13 +384,7 @@ async fn task(State(service): Shared, Path(id): Path<String>) -> Result<Json<Val
     if open.is_empty() {
         return Err(Refusal::Closed);
     }
-    let file: Value =
-        serde_json::from_str(&served.open.task.to_json()).map_err(|_| Refusal::Failed)?;
-    Ok(Json(json!({
-        "task": file,
-        "shuffler_key": key,
-        "windows": { "first": open.start(), "last": open.end() },
-    })))
+    Ok(shared(served.answer.at(key, open)))
 }
 
 fn shown(record: &Record) -> Value {
@@ -427,7 +428,7 @@ fn name(served: &Served, window: &str, context: String) -> Result<BatchName, Ref
 async fn probes(
     State(service): Shared,
     Path((id, window)): Path<(String, String)>,
-) -> Result<Json<Published>, Refusal> {
+) -> Result<Response, Refusal> {
     let window: u64 = window.parse().map_err(|_| Refusal::Unknown)?;
     let served = service.served(&id)?;
     let first_open = served.open.first_open.load(Ordering::Acquire);
@@ -435,6 +436,14 @@ async fn probes(
         return Err(Refusal::Conflict("the window is open".to_owned()));
     }
     let task = served.open.task.id();
+    if let Some(made) = service.marks.of(&task, window) {
+        return Ok(shared(made));
+    }
+    let alone = service.marks.one_at_a_time.acquire().await;
+    let _alone = alone.map_err(|_| Refusal::Failed)?;
+    if let Some(made) = service.marks.of(&task, window) {
+        return Ok(shared(made));
+    }
     let name = BatchName {
         task,
         window,
@@ -451,11 +460,13 @@ async fn probes(
         None => Vec::new(),
     };
     probes.sort_unstable();
-    Ok(Json(Published {
+    let published = Published {
         task,
         window,
+        full: probes.len() as u64 >= service.config.limits.probes_in_window,
         probes,
-    }))
+    };
+    Ok(shared(service.marks.keep(&published)))
 }
 
 async fn batch(

@@ -2,6 +2,7 @@
 //! it answers are in `http`.
 
 pub mod access;
+mod answers;
 pub mod config;
 mod connections;
 mod continuity;
@@ -16,12 +17,14 @@ use crate::error::ServiceError;
 use crate::folders::read_task;
 use crate::intake::{Intake, OpenTask};
 use crate::keyring::{Change, Keyring, PENDING};
+use crate::quota::{Most, Quota};
 use crate::schedule::{Clock, Schedule};
 use crate::store::embedded::Embedded;
 use crate::store::postgres::Postgres;
 use crate::store::vault::{self, Vault};
 use crate::store::{NEVER_ENOUGH, Record, Store, StoreError};
 use crate::tallies::Tallies;
+use answers::{Marks, TaskAnswer};
 use axum_server::tls_rustls::RustlsConfig;
 use config::{Config, StoreConfig};
 use connections::Limited;
@@ -54,6 +57,7 @@ pub(crate) struct Served {
     pub(crate) open: Arc<OpenTask>,
     pub(crate) analyzer: Option<Bytes32>,
     pub(crate) guarantee: Guarantee,
+    pub(crate) answer: TaskAnswer,
     /// Held while windows are closed: what an operator closes is not closed by the clock in between, and is
     /// in the answer to the operator.
     closing: Mutex<()>,
@@ -73,6 +77,8 @@ pub struct Service {
     clock: Arc<dyn Clock>,
     /// As the last look found it: who asks does not make the store write.
     readiness: Mutex<Result<(), NotReady>>,
+    /// The marks of probes that were asked for.
+    marks: Marks,
     /// What the folder of keys remembers of the store.
     continuity: Continuity,
     /// Whether the store is still the one that was left, as the last look found it.
@@ -149,6 +155,9 @@ impl Service {
         let (mut longest, mut shortest) = (0, u64::MAX);
         for entry in &config.task {
             let task = read_task(&entry.file)?;
+            config
+                .check_task(&task)
+                .map_err(|message| ServiceError::Config { message })?;
             let length = task.spec().window_seconds;
             longest = longest.max(length.unwrap_or(0));
             shortest = shortest.min(length.unwrap_or(u64::MAX));
@@ -184,7 +193,7 @@ impl Service {
             let served = loaded.iter().map(|(_, _, task)| task.id());
             destroy_open(store.as_ref(), served, &mut found, now)?;
         }
-        let mut tasks = BTreeMap::new();
+        let (mut tasks, mut quota) = (BTreeMap::new(), Quota::default());
         for (entry, guarantee, task) in loaded {
             let schedule = Schedule {
                 length: task.spec().window_seconds,
@@ -197,8 +206,12 @@ impl Service {
             let first_open = store.close_windows(&id, first_open)?;
             found.first_open.insert(id, first_open);
             store.note(&format!("task {id} loaded"))?;
+            let rows = store.rows(&id)?.into_iter();
+            let rows = rows.map(|(batch, rows)| (batch.window, batch.context, rows));
+            quota.begin(id, Most::of(&config.limits, &task), rows);
             let served = Served {
                 guarantee,
+                answer: TaskAnswer::new(&task),
                 open: Arc::new(OpenTask::new(task, schedule, first_open, &entry.contexts)),
                 analyzer: entry.analyzer_token_sha256,
                 closing: Mutex::default(),
@@ -219,7 +232,7 @@ impl Service {
             Arc::clone(&tallies),
             Arc::clone(&clock),
             keyring.secrets(),
-            (config.limits.queue_bytes, config.limits.envelopes_in_window),
+            (config.limits.queue_bytes, quota),
         );
         let intake = intake.map_err(|error| ServiceError::NotStarted {
             what: "its threads",
@@ -234,6 +247,7 @@ impl Service {
             tallies,
             clock,
             readiness: Mutex::new(Ok(())),
+            marks: Marks::default(),
             continuity,
             restored: AtomicBool::new(false),
             watch,
@@ -347,7 +361,10 @@ impl Service {
                 continue;
             }
             match self.store.shred(&record.name) {
-                Ok(record) => self.log(&record),
+                Ok(record) => {
+                    self.marks.forget(&record.name.task, record.name.window);
+                    self.log(&record);
+                }
                 Err(error) => {
                     self.log_failure(&record, &error, "a batch is not destroyed");
                     settled = settled.min(record.name.window);
@@ -773,14 +790,14 @@ impl Side {
         match self.tls {
             None => {
                 let server = axum_server::from_tcp(self.listener).map_err(failed)?;
-                let server = server.map(|acceptor| Limited::new(acceptor, most));
+                let server = server.map(|acceptor| Limited::new(acceptor, most, self.patience));
                 let mut server = server.http1_only();
                 limit(server.http_builder(), self.patience);
                 server.handle(self.handle).serve(routes).await
             }
             Some(tls) => {
                 let server = axum_server::from_tcp_rustls(self.listener, tls).map_err(failed)?;
-                let server = server.map(|acceptor| Limited::new(acceptor, most));
+                let server = server.map(|acceptor| Limited::new(acceptor, most, self.patience));
                 let mut server = server.http1_only();
                 limit(server.http_builder(), self.patience);
                 server.handle(self.handle).serve(routes).await

@@ -476,6 +476,19 @@ impl Store for Embedded {
         batches.collect()
     }
 
+    fn rows(&self, task: &Bytes32) -> Result<Vec<(BatchName, u64)>, StoreError> {
+        let snapshot = self.database.read_tx();
+        let mut rows = Vec::new();
+        for stored in snapshot.prefix(&self.batches, task.0) {
+            let stored: Stored = from_json(&stored.value().map_err(engine)?)?;
+            if stored.state == State::Open {
+                let held = snapshot.prefix(&self.rows, stored.id).count();
+                rows.push((stored.name, held as u64));
+            }
+        }
+        Ok(rows)
+    }
+
     fn read(&self, batch: &BatchName) -> Result<Vec<u8>, StoreError> {
         let snapshot = self.database.read_tx();
         let stored = self.stored(&snapshot, batch)?;

@@ -156,6 +156,10 @@ pub trait Store: Send + Sync {
     /// The batches of a task, of windows from this one on.
     fn batches(&self, task: &Bytes32, from: u64) -> Result<Vec<Record>, StoreError>;
 
+    /// The rows that the open batches of a task hold, with dummies: for the shuffler's own limits after a
+    /// start, and for nobody else while a window is open.
+    fn rows(&self, task: &Bytes32) -> Result<Vec<(BatchName, u64)>, StoreError>;
+
     /// The bytes of a sealed or released batch ([`shuffledp_protocol::batch`]).
     fn read(&self, batch: &BatchName) -> Result<Vec<u8>, StoreError>;
 

@@ -828,6 +828,25 @@ impl Store for Postgres {
         })
     }
 
+    fn rows(&self, task: &Bytes32) -> Result<Vec<(BatchName, u64)>, StoreError> {
+        let query = format!("select {COLUMNS} from batches where task = $1");
+        self.transact(|tx| {
+            let stored = tx.query_typed(&query, &[(&&task.0[..], Type::BYTEA)])?;
+            let mut rows = Vec::new();
+            for stored in &stored {
+                let stored = Stored::of(stored)?;
+                if stored.record.state != State::Open {
+                    continue;
+                }
+                let query = "select count(*) from reports where batch = $1";
+                let held = tx.query_typed(query, &[(&&stored.id[..], Type::BYTEA)])?;
+                let held: i64 = held.first().map_or(Ok(0), |row| row.try_get(0))?;
+                rows.push((stored.record.name, held as u64));
+            }
+            Ok(rows)
+        })
+    }
+
     fn read(&self, batch: &BatchName) -> Result<Vec<u8>, StoreError> {
         self.transact(|tx| {
             let stored = Stored::find(tx, batch, "for share")?;

@@ -20,6 +20,7 @@ of_every_store! {
     an_edge_that_there_is_not_is_refused
     contexts_do_not_mix
     a_dummy_is_taken_like_a_report_and_is_in_no_batch
+    the_rows_of_open_batches_are_counted
     what_cannot_be_taken_leaves_nothing
     reports_that_race_the_closing_are_in_the_batch_or_refused
     closing_does_not_wait_for_the_stream_of_reports_to_end
@@ -259,6 +260,26 @@ fn contexts_do_not_mix(place: &Place) {
     assert_eq!((record.state, record.reports), (State::Expired, Some(5)));
     let held = buckets(&name(0), &store.read(&name(0)).unwrap());
     assert!(held.iter().all(|number| number % 4 != 0));
+}
+
+/// The shuffler's limits go on after a start from what open windows hold, dummies too.
+fn the_rows_of_open_batches_are_counted(place: &Place) {
+    let store = place.open();
+    assert_eq!(store.rows(&name(0).task).unwrap(), []);
+    let dummy = Arrival {
+        dummy: true,
+        ..report(name(1), 9)
+    };
+    store.take(&reports(name(0), 0..3)).unwrap();
+    store.take(&reports(name(1), 4..6)).unwrap();
+    store.take(&[dummy, report(name(1), 4)]).unwrap();
+    let mut rows = store.rows(&name(0).task).unwrap();
+    rows.sort_unstable();
+    assert_eq!(rows, [(name(0), 3), (name(1), 3)]);
+    close(&*store, &name(0), 2);
+    drop(store);
+    assert_eq!(place.open().rows(&name(0).task).unwrap(), [(name(1), 3)]);
+    assert_eq!(place.open().rows(&Bytes32([8; 32])).unwrap(), []);
 }
 
 /// Refused where a report is, stored where one is, and dropped at the end: it is no company for anybody.

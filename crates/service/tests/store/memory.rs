@@ -258,6 +258,17 @@ impl Store for Memory {
         })
     }
 
+    fn rows(&self, task: &Bytes32) -> Result<Vec<(BatchName, u64)>, StoreError> {
+        self.transact(|state| {
+            let open = |held: &Held| held.state == State::Open;
+            let of = state.batches.iter();
+            let of = of.filter(|(name, held)| name.task == *task && open(held));
+            Ok(of
+                .map(|(name, held)| (*name, held.rows.len() as u64))
+                .collect())
+        })
+    }
+
     fn read(&self, batch: &BatchName) -> Result<Vec<u8>, StoreError> {
         self.transact(|state| {
             let held = state.batch(batch)?;
