@@ -99,6 +99,10 @@ impl Store for Troubled {
         self.of(batch)?.shred(batch)
     }
 
+    fn rows(&self, task: &Bytes32) -> Result<Vec<(BatchName, u64)>, StoreError> {
+        self.store()?.rows(task)
+    }
+
     fn note(&self, event: &str) -> Result<(), StoreError> {
         self.store()?.note(event)
     }

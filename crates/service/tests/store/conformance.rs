@@ -352,10 +352,11 @@ pub(crate) fn reports_that_race_the_closing_are_in_the_batch_or_refused(place: &
     let second = second.as_deref().unwrap_or(&*store);
     for round in 0..10 {
         let batch = name(round);
-        let (next, mut accepted) = (AtomicU64::new(0), BTreeSet::new());
+        let (next, begun) = (AtomicU64::new(0), AtomicBool::new(false));
+        let mut accepted = BTreeSet::new();
         std::thread::scope(|scope| {
             let sender = |index: usize| {
-                let (store, next) = ([&*store, second][index % 2], &next);
+                let (store, next, begun) = ([&*store, second][index % 2], &next, &begun);
                 move || {
                     let mut accepted = Vec::new();
                     loop {
@@ -366,6 +367,7 @@ pub(crate) fn reports_that_race_the_closing_are_in_the_batch_or_refused(place: &
                         let numbers = (start / 2..).zip(&taken);
                         let new = numbers.filter(|(_, taken)| **taken == Taken::New);
                         accepted.extend(new.map(|(number, _)| number));
+                        begun.store(true, Ordering::Release);
                         if taken.contains(&Taken::Closed) {
                             assert_eq!(taken, [Taken::Closed; 10]);
                             return accepted;
@@ -374,6 +376,10 @@ pub(crate) fn reports_that_race_the_closing_are_in_the_batch_or_refused(place: &
                 }
             };
             let senders: Vec<_> = (0..4).map(|index| scope.spawn(sender(index))).collect();
+            // A busy machine may take its time over the first of them.
+            while !begun.load(Ordering::Acquire) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             std::thread::sleep(Duration::from_millis(20));
             assert_eq!(
                 second.close_windows(&batch.task, round + 1).unwrap(),
