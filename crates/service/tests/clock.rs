@@ -14,7 +14,7 @@ fn place() -> Place {
 }
 
 fn start(place: &Place, clock: &Turned) -> Server {
-    let server = Server::start_with(
+    let server = Server::start_around(
         place,
         Arc::new(clock.clone()),
         |config| {
@@ -22,7 +22,8 @@ fn start(place: &Place, clock: &Turned) -> Server {
             config.keys.overlap_seconds = 1000;
         },
         |store| store,
-    );
+    )
+    .unwrap();
     server.service.tick();
     server
 }

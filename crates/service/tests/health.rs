@@ -14,7 +14,7 @@ use std::time::Duration;
 /// A shuffler whose store has troubles, and a clock.
 fn start(place: &Place) -> (Server, Troubled, Turned) {
     let (clock, mut troubled) = (Turned::at(1_000_000), None);
-    let server = Server::start_with(
+    let server = Server::start_around(
         place,
         Arc::new(clock.clone()),
         |_| {},
@@ -22,7 +22,8 @@ fn start(place: &Place) -> (Server, Troubled, Turned) {
             let store = Troubled::new(store);
             Arc::new(troubled.insert(store).clone())
         },
-    );
+    )
+    .unwrap();
     (server, troubled.unwrap(), clock)
 }
 

@@ -133,7 +133,7 @@ fn a_store_restored_under_a_running_shuffler_is_noticed_and_stays_noticed() {
     drop(server);
     copy_folder(&place.at("store"), &place.at("backup"));
     let mut troubled = None;
-    let server = Server::start_with(
+    let server = Server::start_around(
         &place,
         Arc::new(SystemClock),
         |_| {},
@@ -141,7 +141,8 @@ fn a_store_restored_under_a_running_shuffler_is_noticed_and_stays_noticed() {
             let store = Troubled::new(store);
             Arc::new(troubled.insert(store).clone())
         },
-    );
+    )
+    .unwrap();
     server.crowd(task, 0, 1);
     server.close(task, 0);
     let before = server.batches(task);

@@ -151,16 +151,24 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it on what the place holds of an earlier one.
     pub(crate) fn start(place: &Place) -> Self {
-        Self::start_with(place, Arc::new(SystemClock), |_| {}, |store| store)
+        Self::start_with(place, |_| {}).unwrap()
     }
 
-    /// The same with another clock, configuration and store.
+    /// The same with another configuration, which may be refused.
     pub(crate) fn start_with(
+        place: &Place,
+        change: impl FnOnce(&mut Config),
+    ) -> Result<Self, ServiceError> {
+        Self::start_around(place, Arc::new(SystemClock), change, |store| store)
+    }
+
+    /// The same with another clock and store too.
+    pub(crate) fn start_around(
         place: &Place,
         clock: Arc<dyn Clock>,
         change: impl FnOnce(&mut Config),
         around: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
-    ) -> Self {
+    ) -> Result<Self, ServiceError> {
         let (token, hash) = new_token().unwrap();
         let mut config = Config::new(TaskConfig {
             file: place.at("task.json"),
@@ -174,7 +182,7 @@ impl Server {
         config.store.master_key = place.at("master.key");
         change(&mut config);
         let store = around(open_store(&config.store).unwrap());
-        let service = Service::new(config, store, clock).unwrap();
+        let service = Service::new(config, store, clock)?;
         let listening = Listening::bind(Arc::clone(&service)).unwrap();
         let [url, operator] =
             [listening.public(), listening.operator()].map(|address| format!("http://{address}"));
@@ -184,14 +192,14 @@ impl Server {
                 let _ = stopped.await;
             })
         });
-        Self {
+        Ok(Self {
             service,
             token: token.to_string(),
             url,
             operator,
             stop: Some(stop),
             thread: Some(thread),
-        }
+        })
     }
 
     pub(crate) fn connection(&self) -> Connection {

@@ -23,7 +23,7 @@ fn two_shufflers_of_one_database_seal_a_window_once() {
     let task = &place.task;
     let clock = Turned::at(1_000_050);
     let start = || {
-        Server::start_with(
+        Server::start_around(
             &place,
             Arc::new(clock.clone()),
             |config| {
@@ -32,6 +32,7 @@ fn two_shufflers_of_one_database_seal_a_window_once() {
             },
             |store| store,
         )
+        .unwrap()
     };
     let both = [start(), start()];
     assert_eq!(both[0].service.active_key(), both[1].service.active_key());
