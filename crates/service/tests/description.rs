@@ -331,6 +331,7 @@ fn what_is_answered_is_what_is_described() {
         ("get", "/metrics"),
         ("get", "/v1/journal"),
         ("post", "/v1/keys/rotation"),
+        ("post", "/v1/clock/confirmation"),
     ];
     for (method, path) in of_operators {
         let asked = (method, path, private.as_str());
