@@ -266,7 +266,7 @@ pub enum ServiceError {
     /// An answer that would cost more, with all that were given, than the owner of the device allows.
     #[error(
         "with one answer more, all answers of this device together would cost epsilon {shuffled:.6}{} at \
-         delta {}, and its budget is {}{}: this device answers no more",
+         delta {}, and its budget is {}{}: this device does not give it",
         alone.map_or(String::new(), |alone| format!(" ({alone:.6} without shufflers)")),
         budget.delta, budget.epsilon,
         budget.alone.map_or(String::new(), |alone| format!(" ({alone} without shufflers)"))

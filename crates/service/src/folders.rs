@@ -302,6 +302,11 @@ impl Shuffler {
             write_list(&list, &here)?;
         }
         self.sweep()?;
+        // What this folder alone knows, from before there was a memory beside the key, is remembered there too.
+        let new = |entry: &&Released| !released.iter().any(|there| there.digest == entry.digest);
+        for entry in here.iter().filter(new) {
+            memory.remember(entry, &BTreeSet::new())?;
+        }
         add(&mut released, here.iter().cloned());
         let of = |entry: &Released| (entry.window, entry.context);
         let closed: BTreeSet<(u64, Bytes32)> = released.iter().map(of).collect();

@@ -265,6 +265,11 @@ impl Intake {
         *current = Arc::new(keys);
     }
 
+    /// Whether a probe of a window was dropped since the start, so that a missing one says little.
+    pub(crate) fn missed_probes(&self, task: &Bytes32, window: u64) -> bool {
+        self.shared.quota.missed_probes(task, window)
+    }
+
     /// Whether all its threads are there: one that panicked is not.
     pub fn is_whole(&self) -> bool {
         !self.threads.iter().any(JoinHandle::is_finished)

@@ -32,9 +32,9 @@ use std::path::{Path, PathBuf};
 /// The file whose lock is held while keys are replaced.
 const GUARD: &str = "keyring";
 
-/// For how many seconds a key of a shared folder is pending: each shuffler reads the folder every second, and
-/// their clocks differ.
-pub const PENDING: u64 = 10;
+/// For how many seconds a key of a shared folder is pending: each shuffler reads the folder at every look, and
+/// is not ready when it has not looked for two minutes; clocks differ by some seconds.
+pub const PENDING: u64 = 150;
 
 /// The keys of a folder.
 pub struct Keyring {
@@ -70,6 +70,17 @@ pub enum Change {
 }
 
 impl Keyring {
+    /// Whether there is a key in a folder.
+    pub fn is_begun(folder: &Path) -> Result<bool, ServiceError> {
+        for entry in std::fs::read_dir(folder).map_err(ServiceError::unreadable(folder))? {
+            let path = entry.map_err(ServiceError::unreadable(folder))?.path();
+            if is_named(&path, ".key") {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Reads the keys of a folder; makes the first one where there is none. New keys are pending for so many
     /// seconds ([`PENDING`] where others share the folder, 0 where nobody does).
     pub fn open(folder: &Path, now: u64, pending: u64) -> Result<Self, ServiceError> {

@@ -76,10 +76,16 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// These, and where they say nothing the others.
+    /// These, and where they say nothing the others: a new bound for who sees batches leaves the other one.
     fn or(self, others: Self) -> Self {
+        let budget = self.budget.map(|budget| Budget {
+            alone: budget
+                .alone
+                .or(others.budget.and_then(|before| before.alone)),
+            ..budget
+        });
         Self {
-            budget: self.budget.or(others.budget),
+            budget: budget.or(others.budget),
             at_least_users: self.at_least_users.or(others.at_least_users),
             at_most_epsilon: self.at_most_epsilon.or(others.at_most_epsilon),
         }

@@ -18,7 +18,7 @@
 use crate::server::config::LimitsConfig;
 use shuffledp_protocol::envelope::{PROBES, envelope_length};
 use shuffledp_protocol::task::{Bytes32, Task};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What an envelope is to the limits.
@@ -73,7 +73,13 @@ struct Held {
 pub(crate) struct Quota {
     most: BTreeMap<Bytes32, Most>,
     held: Mutex<BTreeMap<(Bytes32, u64), Held>>,
+    /// Windows, the latest first, of which a probe was dropped: copies of one probe take room until they are
+    /// known for copies.
+    missed: Mutex<VecDeque<(Bytes32, u64)>>,
 }
+
+/// For how many windows it is known that a probe of theirs was dropped.
+const MISSED: usize = 256;
 
 impl Quota {
     /// Counts a task's windows from now on: those that have rows already begin with them, each with the
@@ -126,6 +132,9 @@ impl Quota {
             Kept::Probe => (&mut held.probes, most.probes),
         };
         if *count >= most {
+            if kind == Kept::Probe {
+                self.miss((*task, window));
+            }
             return Room::Dropped;
         }
         *count += 1;
@@ -142,6 +151,20 @@ impl Quota {
             };
             *count = count.saturating_sub(1);
         }
+    }
+
+    fn miss(&self, window: (Bytes32, u64)) {
+        let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        if !missed.contains(&window) {
+            missed.truncate(MISSED - 1);
+            missed.push_front(window);
+        }
+    }
+
+    /// Whether a probe of a window was dropped since the start.
+    pub(crate) fn missed_probes(&self, task: &Bytes32, window: u64) -> bool {
+        let missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        missed.contains(&(*task, window))
     }
 
     /// A thread that panics while it counts leaves whole numbers.
@@ -187,10 +210,14 @@ mod tests {
             until_it_is_not_kept(&quota, Kept::Dummy),
             (3, Room::Dropped)
         );
+        assert!(!quota.missed_probes(&TASK, 7));
         assert_eq!(
             until_it_is_not_kept(&quota, Kept::Probe),
             (2, Room::Dropped)
         );
+        // Also where room is given back: a missing mark says little.
+        quota.give_back(&TASK, 7, Kept::Probe);
+        assert!(quota.missed_probes(&TASK, 7) && !quota.missed_probes(&TASK, 8));
         assert_eq!(until_it_is_not_kept(&quota, Kept::Report), (5, Room::Full));
         assert_eq!(until_it_is_not_kept(&quota, Kept::Dummy), (0, Room::Full));
         quota.give_back(&TASK, 7, Kept::Report);

@@ -209,3 +209,15 @@ fn what_stands_for_a_signature_is_below_every_modulus() {
         assert!(plain[1 + 16 + 32 + NONCE] < 128);
     }
 }
+
+/// A larger budget for who sees batches leaves the bound for a shuffler that is not honest.
+#[test]
+fn a_new_budget_keeps_the_bound_without_shufflers() {
+    let place = Place::new(|_, _| ());
+    let mut ledger = Ledger::open(&place.at("ledger.json")).unwrap();
+    ledger.set_terms(budget(2.0, Some(20.0))).unwrap();
+    ledger.set_terms(budget(3.0, None)).unwrap();
+    assert_eq!(ledger.terms(), budget(3.0, Some(20.0)));
+    ledger.set_terms(Terms::default()).unwrap();
+    assert_eq!(ledger.terms(), budget(3.0, Some(20.0)));
+}

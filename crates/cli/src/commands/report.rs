@@ -18,6 +18,9 @@ use shuffledp_tables::Column;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The delta of a device's budget where nobody has said another.
+const USUAL_DELTA: f64 = 1e-6;
+
 #[derive(Args)]
 pub(crate) struct ReportArguments {
     /// The file of the task
@@ -65,15 +68,14 @@ pub(crate) struct ReportArguments {
         help_heading = "What its owner allows"
     )]
     lifetime_epsilon: Option<Real>,
-    /// The delta of the budget
+    /// The delta of the budget; without it that of the ledger, or 1e-6 where it has none
     #[arg(
         long,
         value_name = "D",
         requires = "lifetime_epsilon",
-        default_value = "1e-6",
         help_heading = "What its owner allows"
     )]
-    lifetime_delta: Real,
+    lifetime_delta: Option<Real>,
     /// The same for who knows which report is whose, so also for a shuffler that is not honest: no answer
     /// that would take the local guarantees together above it
     #[arg(
@@ -154,7 +156,8 @@ impl ReportArguments {
     pub(crate) fn report(&self) -> Result<Report, Failure> {
         let task = read_task(&self.task)?;
         if let Some(ledger) = &self.ledger {
-            Ledger::open(ledger)?.set_terms(self.terms())?;
+            let mut held = Ledger::open(ledger)?;
+            held.set_terms(self.terms(held.terms()))?;
         }
         if let (true, Some(ledger)) = (self.status, &self.ledger) {
             return status(&Ledger::open(ledger)?, &task);
@@ -201,12 +204,13 @@ impl ReportArguments {
 }
 
 impl ReportArguments {
-    /// What the owner of the device has said now.
-    fn terms(&self) -> Terms {
+    /// What the owner of the device has said now, and before.
+    fn terms(&self, before: Terms) -> Terms {
+        let known = before.budget.map_or(USUAL_DELTA, |budget| budget.delta);
         Terms {
             budget: self.lifetime_epsilon.map(|Real(epsilon)| Budget {
                 epsilon,
-                delta: self.lifetime_delta.0,
+                delta: self.lifetime_delta.map_or(known, |Real(delta)| delta),
                 alone: self.lifetime_alone.map(|Real(alone)| alone),
             }),
             at_least_users: self.at_least_users.map(|Count(users)| users),

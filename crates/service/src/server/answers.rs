@@ -8,7 +8,7 @@ use shuffledp_protocol::envelope::ShufflerKey;
 use shuffledp_protocol::task::{Bytes32, Task};
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
 /// The windows whose marks are kept in memory at a time.
@@ -61,14 +61,14 @@ impl TaskAnswer {
 pub(crate) struct Marks {
     made: Mutex<VecDeque<((Bytes32, u64), Bytes)>>,
     /// Held by who reads marks from the store: the others wait, and find what it has made.
-    pub(crate) one_at_a_time: Semaphore,
+    pub(crate) one_at_a_time: Arc<Semaphore>,
 }
 
 impl Default for Marks {
     fn default() -> Self {
         Self {
             made: Mutex::default(),
-            one_at_a_time: Semaphore::new(1),
+            one_at_a_time: Arc::new(Semaphore::new(1)),
         }
     }
 }

@@ -403,6 +403,7 @@ async fn batches(
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
     let id = service.of_analyzer(&id, &headers)?.open.task.id();
+    service.holds_on()?;
     let batches = blocking(&service, move |service| {
         let mut records = service.store.batches(&id, 0)?;
         let is_batch = |record: &Record| record.name.context != PROBES;
@@ -431,6 +432,7 @@ async fn probes(
 ) -> Result<Response, Refusal> {
     let window: u64 = window.parse().map_err(|_| Refusal::Unknown)?;
     let served = service.served(&id)?;
+    service.holds_on()?;
     let first_open = served.open.first_open.load(Ordering::Acquire);
     if window >= first_open {
         return Err(Refusal::Conflict("the window is open".to_owned()));
@@ -439,34 +441,41 @@ async fn probes(
     if let Some(made) = service.marks.of(&task, window) {
         return Ok(shared(made));
     }
-    let alone = service.marks.one_at_a_time.acquire().await;
-    let _alone = alone.map_err(|_| Refusal::Failed)?;
-    if let Some(made) = service.marks.of(&task, window) {
-        return Ok(shared(made));
-    }
+    let turn = Arc::clone(&service.marks.one_at_a_time);
+    let turn = turn.acquire_owned().await.map_err(|_| Refusal::Failed)?;
+    let made = blocking(&service, move |service| {
+        // Held to the end, also where nobody waits for the answer any more.
+        let _alone = turn;
+        match service.marks.of(&task, window) {
+            Some(made) => Ok(made),
+            None => published(service, task, window),
+        }
+    });
+    Ok(shared(made.await?))
+}
+
+/// Reads the marks of a window from the store, and keeps the answer.
+fn published(service: &Service, task: Bytes32, window: u64) -> Result<Bytes, Refusal> {
     let name = BatchName {
         task,
         window,
         context: PROBES,
     };
-    let bytes = blocking(&service, move |service| match service.store.read(&name) {
-        Ok(bytes) => Ok(Some(bytes)),
+    let mut probes = match service.store.read(&name) {
+        Ok(bytes) => batch::marks(&bytes).ok_or(Refusal::Failed)?,
         // None has come.
-        Err(StoreError::Unknown(_)) => Ok(None),
-        Err(error) => Err(error.into()),
-    });
-    let mut probes = match bytes.await? {
-        Some(bytes) => batch::marks(&bytes).ok_or(Refusal::Failed)?,
-        None => Vec::new(),
+        Err(StoreError::Unknown(_)) => Vec::new(),
+        Err(error) => return Err(error.into()),
     };
     probes.sort_unstable();
+    let full = probes.len() as u64 >= service.config.limits.probes_in_window;
     let published = Published {
         task,
         window,
-        full: probes.len() as u64 >= service.config.limits.probes_in_window,
+        full: full || service.intake.missed_probes(&task, window),
         probes,
     };
-    Ok(shared(service.marks.keep(&published)))
+    Ok(service.marks.keep(&published))
 }
 
 async fn batch(
@@ -497,6 +506,7 @@ async fn acknowledge(
     body: Body,
 ) -> Result<Json<Value>, Refusal> {
     let name = name(service.of_analyzer(&id, &headers)?, &window, context)?;
+    service.holds_on()?;
     let patience = Duration::from_secs(service.config.limits.request_seconds);
     let body = tokio::time::timeout(patience, to_bytes(body, SMALL)).await;
     let body = body.map_err(|_| Refusal::Late)?;

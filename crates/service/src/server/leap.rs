@@ -38,25 +38,30 @@ impl Watch {
         }))
     }
 
-    /// How many seconds the clock is ahead of the time that has gone by; nothing where that is not too much.
-    pub(super) fn look(&self, clock: &dyn Clock) -> Option<u64> {
-        let (now, steady) = (clock.now()?, clock.steady());
+    /// The time, none before 1970; or how many seconds the clock is ahead of the time that has gone by, where
+    /// that is too much. Who acts by the clock takes this reading: the next one may be another.
+    pub(super) fn look(&self, clock: &dyn Clock) -> Result<Option<u64>, u64> {
         let mut seen = self.seen();
+        let (Some(now), steady) = (clock.now(), clock.steady()) else {
+            return Ok(None);
+        };
         let gone = steady.saturating_sub(seen.steady).as_secs();
         let expected = seen.time.saturating_add(gone);
         let ahead = now.saturating_sub(expected);
         if ahead > seen.ahead {
-            return Some(ahead);
+            return Err(ahead);
         }
         // One that is far behind may come back: it is still compared with the time before.
         if now.saturating_add(AHEAD) >= expected {
+            // What was allowed once is allowed again when as much time has gone by: not two jumps at once.
+            let left = (seen.ahead - ahead).saturating_add(gone);
             *seen = Seen {
                 time: now,
                 steady,
-                ahead: AHEAD,
+                ahead: left.min(AHEAD),
             };
         }
-        None
+        Ok(Some(now))
     }
 
     /// The operator says that the clock is right.
@@ -109,7 +114,7 @@ mod tests {
         let watch = Watch::new(&clock, Some(1_000_000), Some(60));
         let look = |now, steady| {
             at(now, steady);
-            watch.look(&clock)
+            watch.look(&clock).err()
         };
         // Off for an hour and a second; then the clock is right.
         assert_eq!(look(1_000_000 + AHEAD + 1, 0), Some(AHEAD + 1));
@@ -128,11 +133,18 @@ mod tests {
         for (shortest, most) in [(Some(86_400), 172_800), (None, OFF), (Some(1), AHEAD)] {
             let watch = Watch::new(&clock, Some(7), shortest);
             at(7 + most + 1, 7_200);
-            assert_eq!(watch.look(&clock), Some(most + 1));
+            assert_eq!(watch.look(&clock), Err(most + 1));
             watch.confirm(&clock);
-            assert_eq!(watch.look(&clock), None);
+            assert_eq!(watch.look(&clock), Ok(Some(7 + most + 1)));
             at(7 + most + 1 + AHEAD + 1, 7_200);
-            assert_eq!(watch.look(&clock), Some(AHEAD + 1));
+            assert_eq!(watch.look(&clock), Err(AHEAD + 1));
+            // Two jumps, one right after the other, are one.
+            at(7 + most + 1 + AHEAD, 7_200);
+            assert_eq!(watch.look(&clock), Ok(Some(7 + most + 1 + AHEAD)));
+            at(7 + most + 1 + AHEAD + 2, 7_201);
+            assert_eq!(watch.look(&clock), Ok(Some(7 + most + 1 + AHEAD + 2)));
+            at(7 + most + 1 + 2 * AHEAD, 7_201);
+            assert!(watch.look(&clock).is_err());
         }
     }
 }

@@ -65,6 +65,9 @@ pub(crate) struct Served {
     settled: AtomicU64,
     /// Batches that the last look could not close or destroy.
     stuck: AtomicU64,
+    /// The first open window after one that was destroyed at the start, though its time is not over; 0 where
+    /// none was.
+    destroyed: u64,
 }
 
 /// A shuffler.
@@ -176,6 +179,16 @@ impl Service {
         } else {
             0
         };
+        // A folder that is not mounted would make an end of everything that is open in the database.
+        if pending > 0 && !Keyring::is_begun(folder)? && store.last_entry()?.is_some() {
+            let path = folder.display();
+            let message = format!(
+                "keys.folder {path} has no key, and the database was used before: mount the folder that its \
+                 shufflers share, or make a key in it (shuffledp keys shuffler --out {path}), which destroys \
+                 what is open in the database"
+            );
+            return Err(ServiceError::Config { message });
+        }
         let mut keyring = Keyring::open(folder, now, pending)?;
         // Before anything is written.
         let mut found = continuity.find(store.as_ref(), keyring.was_used())?;
@@ -184,14 +197,16 @@ impl Service {
             found.time,
             (shortest < u64::MAX).then_some(shortest),
         );
-        let trusted = watch.look(clock.as_ref()).is_none();
+        // Whoever acts by the clock takes the reading that was found to be right.
+        let trusted = watch.look(clock.as_ref()).ok().flatten();
+        let time = trusted.max(found.time);
         if !found.continues {
             let message = "another store than before, or an earlier state of it: what is open in it is \
                            destroyed, and the keys of devices are replaced";
             tracing::warn!("{message}");
             store.note(message)?;
             let served = loaded.iter().map(|(_, _, task)| task.id());
-            destroy_open(store.as_ref(), served, &mut found, now)?;
+            destroy_open(store.as_ref(), served, &mut found, time.unwrap_or(0))?;
         }
         let (mut tasks, mut quota) = (BTreeMap::new(), Quota::default());
         for (entry, guarantee, task) in loaded {
@@ -200,15 +215,13 @@ impl Service {
                 grace: config.windows.grace_seconds,
             };
             let id = task.id();
-            let by_clock = schedule.first_open(now).filter(|_| trusted);
+            let by_clock = trusted.and_then(|now| schedule.first_open(now));
             let known = found.first_open.get(&id).copied();
             let first_open = by_clock.max(known).unwrap_or(0);
             let first_open = store.close_windows(&id, first_open)?;
             found.first_open.insert(id, first_open);
+            let destroyed = if found.continues { 0 } else { first_open };
             store.note(&format!("task {id} loaded"))?;
-            let rows = store.rows(&id)?.into_iter();
-            let rows = rows.map(|(batch, rows)| (batch.window, batch.context, rows));
-            quota.begin(id, Most::of(&config.limits, &task), rows);
             let served = Served {
                 guarantee,
                 answer: TaskAnswer::new(&task),
@@ -217,15 +230,21 @@ impl Service {
                 closing: Mutex::default(),
                 settled: AtomicU64::new(0),
                 stuck: AtomicU64::new(0),
+                destroyed,
             };
             tasks.insert(id, served);
         }
         if !found.continues {
-            keyring.replace_all(now)?;
+            keyring.replace_all(time.unwrap_or(0))?;
         }
-        let time = if trusted { Some(now) } else { found.time };
         continuity.begin(store.as_ref(), found.first_open, time)?;
         drop(alone);
+        // What open windows hold already is counted while other shufflers go on.
+        for (id, served) in &tasks {
+            let rows = store.rows(id)?.into_iter();
+            let rows = rows.map(|(batch, rows)| (batch.window, batch.context, rows));
+            quota.begin(*id, Most::of(&config.limits, &served.open.task), rows);
+        }
         let tallies = Arc::new(Tallies::default());
         let intake = Intake::start(
             Arc::clone(&store),
@@ -271,13 +290,16 @@ impl Service {
     }
 
     fn look_after_all(&self) -> Result<(), ServiceError> {
-        let Some(now) = self.clock.now() else {
+        if !self.remember(None)? {
+            return Ok(());
+        }
+        let Ok(now) = self.trusted_now() else {
+            return Ok(());
+        };
+        let Some(now) = now else {
             tracing::error!("the clock is before 1970");
             return Ok(());
         };
-        if !self.remember(None)? || self.may_go_on().is_err() {
-            return Ok(());
-        }
         let mut failed = None;
         for (id, served) in &self.tasks {
             if let Err(error) = self.look_after(id, served, now) {
@@ -300,8 +322,7 @@ impl Service {
     /// Remembers the store beside the keys, and the first open window of a task; unless the store is not the
     /// one that was left: whether it is.
     fn remember(&self, first_open: Option<(Bytes32, u64)>) -> Result<bool, ServiceError> {
-        let trusted = self.watch.look(self.clock.as_ref()).is_none();
-        let time = self.clock.now().filter(|_| trusted);
+        let time = self.watch.look(self.clock.as_ref()).ok().flatten();
         let continuity = &self.continuity;
         let store = self.store.as_ref();
         let holds = continuity.remember(store, first_open, time)?;
@@ -317,13 +338,16 @@ impl Service {
     /// Whether windows may be closed, reports taken and batches given out: the store is the one that was
     /// left, as the last look found it, and the clock has gone with time.
     pub(crate) fn may_go_on(&self) -> Result<(), NotReady> {
+        self.trusted_now().map(drop)
+    }
+
+    /// The same, with the time that was found to be right; none before 1970.
+    fn trusted_now(&self) -> Result<Option<u64>, NotReady> {
         if self.restored.load(Ordering::Acquire) {
             return Err(NotReady::Restored);
         }
-        match self.watch.look(self.clock.as_ref()) {
-            Some(seconds) => Err(NotReady::Ahead { seconds }),
-            None => Ok(()),
-        }
+        let look = self.watch.look(self.clock.as_ref());
+        look.map_err(|seconds| NotReady::Ahead { seconds })
     }
 
     /// The operator says that the clock is right. Gives the time.
@@ -342,6 +366,9 @@ impl Service {
         let schedule = served.open.schedule;
         let by_clock = schedule.first_open(now).unwrap_or(0);
         let closed = self.close_before(id, served, by_clock)?;
+        if self.restored.load(Ordering::Acquire) {
+            return Ok(());
+        }
         let mut stuck = closed.failed.len() as u64;
         let mut settled = served.open.first_open.load(Ordering::Acquire);
         for record in self
@@ -364,6 +391,10 @@ impl Service {
                 Ok(record) => {
                     self.marks.forget(&record.name.task, record.name.window);
                     self.log(&record);
+                }
+                // Another shuffler of the database was faster.
+                Err(StoreError::NoEdge(_)) => {
+                    self.marks.forget(&record.name.task, record.name.window);
                 }
                 Err(error) => {
                     self.log_failure(&record, &error, "a batch is not destroyed");
@@ -395,30 +426,32 @@ impl Service {
             tracing::info!(task = %id, first_open = standing, "windows closed");
         }
         let mut closed = Closed::default();
-        // Before a batch is sealed: what was released is known to be closed wherever the store comes from.
-        if !self.continuity.knows(id, standing) && !self.remember(Some((*id, standing)))? {
+        let settled = served.settled.load(Ordering::Acquire);
+        let mut due = self.store.batches(id, settled)?;
+        due.retain(|record| record.state == State::Open && record.name.window < standing);
+        // Before a batch is sealed: what was released is known to be closed wherever the store comes from,
+        // and the store is still the one that was left.
+        let known = due.is_empty() && self.continuity.knows(id, standing);
+        if !known && !self.remember(Some((*id, standing)))? {
             return Ok(closed);
         }
-        let now = self.clock.now().unwrap_or(0);
-        for record in self
-            .store
-            .batches(id, served.settled.load(Ordering::Acquire))?
-        {
-            if record.state == State::Open && record.name.window < standing {
-                let smallest = match record.name.context == PROBES {
-                    // Marks are of nobody: they are published however few they are.
-                    true => 1,
-                    false => served.open.task.smallest_batch(),
-                };
-                match self.store.close(&record.name, smallest, now) {
-                    Ok(record) => {
-                        self.log(&record);
-                        closed.records.push(record);
-                    }
-                    Err(error) => {
-                        self.log_failure(&record, &error, "a batch is not closed");
-                        closed.failed.push(error);
-                    }
+        let Ok(now) = self.trusted_now() else {
+            return Ok(closed);
+        };
+        for record in due {
+            let smallest = match record.name.context == PROBES {
+                // Marks are of nobody: they are published however few they are.
+                true => 1,
+                false => served.open.task.smallest_batch(),
+            };
+            match self.store.close(&record.name, smallest, now.unwrap_or(0)) {
+                Ok(record) => {
+                    self.log(&record);
+                    closed.records.push(record);
+                }
+                Err(error) => {
+                    self.log_failure(&record, &error, "a batch is not closed");
+                    closed.failed.push(error);
                 }
             }
         }
@@ -438,7 +471,10 @@ impl Service {
             return Err(ServiceError::Held);
         }
         let mut closed = self.close_before(id, served, window.saturating_add(1))?;
-        self.remember(None)?;
+        if !self.remember(None)? {
+            self.look_at_readiness();
+            return Err(ServiceError::Held);
+        }
         match closed.failed.pop() {
             Some(error) if closed.records.is_empty() => Err(error.into()),
             _ => Ok(closed.records),
@@ -491,9 +527,11 @@ impl Service {
         changed.map(drop)
     }
 
-    /// A new key, announced at once, or where others share the folder when they have it too.
+    /// A new key, announced at once, or where others share the folder when they have it too. Not by a clock
+    /// that is far ahead: a key of the future would be replaced in the future.
     pub fn rotate_keys(&self) -> Result<(), ServiceError> {
-        let now = self.clock.now().unwrap_or(0);
+        let now = self.trusted_now().map_err(|_| ServiceError::Held)?;
+        let now = now.unwrap_or(0);
         self.change_keys(|keyring| keyring.rotate(now))
     }
 
@@ -550,7 +588,8 @@ impl Service {
         let now = self.clock.now().ok_or(NotReady::Clock)?;
         let behind = |served: &Served| {
             let first_open = served.open.first_open.load(Ordering::Acquire);
-            served.open.schedule.open(now, first_open).is_empty()
+            // A window that was destroyed before its time is waited out, by its task alone.
+            first_open != served.destroyed && served.open.schedule.open(now, first_open).is_empty()
         };
         if self.tasks.values().any(behind) {
             return Err(NotReady::Clock);
