@@ -96,6 +96,7 @@ fn what_was_learnt_is_made_from_logs() {
             "subsampled-shuffle-rdp/figure-3",
             "subsampled-shuffle-rdp/runs",
         ),
+        ("enhanced-rdp/figure-4", "enhanced-rdp/runs"),
         ("ours/accuracy", "ours/runs"),
     ] {
         std::fs::create_dir_all(out.join(runs)).unwrap();

@@ -16,10 +16,11 @@ const TOLERANCE: f64 = 0.005;
 
 /// Runs that are made anew, and the rounds of each: its first look or two, as many gradients as take a few
 /// seconds. The schedule of the others depends on how many rounds are planned.
-const SHORTENED: [(&str, u64); 3] = [
+const SHORTENED: [(&str, u64); 4] = [
     ("shuffle-gaussian/runs/figure-1b", 20),
     ("shuffled-check-in/runs/check-in", 1000),
     ("shuffled-check-in/runs/sample", 1000),
+    ("subsampled-shuffle-rdp/runs/r-inf-seed-1", 24),
 ];
 
 fn logs() -> Vec<PathBuf> {
@@ -33,11 +34,14 @@ fn logs() -> Vec<PathBuf> {
     all
 }
 
-/// The command of a log behind `shuffledp train --data MNIST`, and its rows.
+/// The command of a log behind `shuffledp train --data DIR`, and its rows; nothing for another command.
 fn read(path: &Path) -> (String, Vec<(u64, f64)>) {
     let text = std::fs::read_to_string(path).unwrap();
     let command = text.lines().next().unwrap().strip_prefix("# ").unwrap();
-    let line = command.strip_prefix("shuffledp train --data MNIST ");
+    let line = command.strip_prefix("shuffledp train --data ");
+    let line = line
+        .and_then(|line| line.split_once(' '))
+        .map(|line| line.1);
     let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
     let rows = rows.map(|row| {
         let (round, accuracy) = row.split_once(',').unwrap();
@@ -83,10 +87,10 @@ fn a_shortened_run_has_the_first_rows_of_its_log() {
             "SKIPPED: SHUFFLEDP_MNIST is not set, so NO RUN ON MNIST is compared with its log; the \
              demonstration's data is used for the mechanism alone"
         );
-        let (line, _) = read(&papers.join("subsampled-shuffle-rdp/runs/r-inf.csv"));
+        let (line, _) = read(&papers.join("subsampled-shuffle-rdp/runs/r-inf-seed-1.csv"));
         let line = line
-            .replace("--every 19", "--every 1")
-            .replace("--schedule constant", "--schedule steps --steps 2=0.18");
+            .replace("--every 24", "--every 1")
+            .replace("--steps 421=0.18", "--steps 2=0.18");
         let line = line.replace("--sample 10000", "--sample 500");
         let (short, long) = (looks(&["--demo"], &line, 2), looks(&["--demo"], &line, 4));
         assert_eq!((short.len(), long.len()), (2, 4));

@@ -6,8 +6,6 @@ use crate::curves::epsilon;
 use crate::error::Error;
 use crate::runs::Log;
 use rayon::prelude::*;
-use shuffledp::learning::Dataset;
-use shuffledp::learning::data::idx;
 use shuffledp::{Round, Side, Standing};
 use shuffledp_plot::{Look, Series, Sheet};
 use std::cell::RefCell;
@@ -51,6 +49,17 @@ impl Run {
         format!("shuffledp train --data MNIST {}", self.line)
     }
 }
+
+/// The same run from several seeds.
+macro_rules! seeds {
+    ($log:expr, $line:expr, [$($seed:literal),*]) => {
+        [$($crate::learning::Run {
+            log: concat!($log, "-seed-", $seed),
+            line: concat!($line, " --seed ", $seed),
+        }),*]
+    };
+}
+pub(crate) use seeds;
 
 /// A name and its course.
 type Known = (String, Rc<Course>);
@@ -103,20 +112,53 @@ impl<'a> School<'a> {
         if let Some(course) = self.known(run.log, &command)? {
             return Ok(course);
         }
-        let data = self.data.ok_or_else(|| Error::NoData {
-            run: run.log.to_owned(),
-        })?;
+        let data = self.folder(run.log)?;
         let mut step = |done: u64, planned: u64| (self.watch)(done, planned);
         let course = self.learner.course(data, run.line, &mut step)?;
         self.keep(run.log, &command, course)
     }
 
-    /// The pictures themselves.
-    pub(crate) fn mnist(&self) -> Result<Dataset, Error> {
-        let data = self.data.ok_or_else(|| Error::NoData {
-            run: "on principal components".to_owned(),
-        })?;
-        Ok(idx::read(data)?)
+    /// The folder of the examples, for a run.
+    fn folder(&self, run: &str) -> Result<&'a Path, Error> {
+        self.data.ok_or_else(|| Error::NoData {
+            run: run.to_owned(),
+        })
+    }
+
+    /// The courses of runs that are not of `shuffledp train`, each of a log and of what it is called there.
+    /// Those without a log are made by `make`, which gets the folder of the examples and their places, and
+    /// hands over each as soon as it is made.
+    pub(crate) fn others(
+        &self,
+        runs: &[(String, String)],
+        make: impl FnOnce(
+            &Path,
+            &[usize],
+            &mut dyn FnMut(usize, Course) -> Result<(), Error>,
+        ) -> Result<(), Error>,
+    ) -> Result<Vec<Rc<Course>>, Error> {
+        let mut missing = Vec::new();
+        for (at, (log, about)) in runs.iter().enumerate() {
+            if self.known(log, about)?.is_none() {
+                missing.push(at);
+            }
+        }
+        if let Some((log, _)) = missing.first().and_then(|&at| runs.get(at)) {
+            let (mut done, many) = (0, missing.len() as u64);
+            let mut keep = |at: usize, course: Course| {
+                let (log, about) = &runs[at];
+                self.keep(log, about, course)?;
+                done += 1;
+                (self.watch)(done, many);
+                Ok(())
+            };
+            make(self.folder(log)?, &missing, &mut keep)?;
+        }
+        let known = runs.iter().map(|(log, about)| {
+            let course = self.known(log, about)?;
+            course.ok_or_else(|| Error::Run(format!("{log} was not made").into()))
+        });
+        known.collect()
     }
 
     /// [`certified`], once for all exhibits that ask the same.
@@ -352,6 +394,81 @@ pub(crate) fn over_epsilon(lines: &[Line], marks: &[(&str, &[(f64, f64)])]) -> S
 /// 93.4 %.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
+}
+
+/// Accuracy of several runs that differ in their seeds: mean and deviation, after the rounds at which all of
+/// them were looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Several {
+    runs: usize,
+    rows: Vec<(u64, (f64, f64))>,
+}
+
+impl Several {
+    pub(crate) fn of(courses: &[Rc<Course>]) -> Self {
+        let after = |course: &Course, round: u64| {
+            let look = course.looks.iter().find(|look| look.0 == round);
+            look.map(|look| look.1)
+        };
+        let first = courses.first().map(|course| course.looks.as_slice());
+        let rows = first.unwrap_or_default().iter().filter_map(|&(round, _)| {
+            let values: Option<Vec<f64>> =
+                courses.iter().map(|course| after(course, round)).collect();
+            Some((round, spread(&values?)))
+        });
+        Self {
+            runs: courses.len(),
+            rows: rows.collect(),
+        }
+    }
+
+    pub(crate) fn rounds(&self) -> Vec<u64> {
+        self.rows.iter().map(|row| row.0).collect()
+    }
+
+    /// The means.
+    pub(crate) fn looks(&self) -> Vec<(u64, f64)> {
+        self.rows
+            .iter()
+            .map(|&(round, (mean, _))| (round, mean))
+            .collect()
+    }
+
+    /// Mean and deviation after a round.
+    pub(crate) fn after(&self, round: u64) -> Option<(f64, f64)> {
+        let row = self.rows.iter().find(|row| row.0 == round);
+        row.map(|row| row.1)
+    }
+
+    /// The last round, its mean and deviation.
+    pub(crate) fn last(&self) -> Option<(u64, (f64, f64))> {
+        self.rows.last().copied()
+    }
+
+    /// As text: 93.4 % ± 0.4, or 93.4 % of one run; a dash where there is none.
+    pub(crate) fn cell(&self, round: u64) -> String {
+        let around = |(mean, off): (f64, f64)| match self.runs {
+            1 => percent(mean),
+            _ => format!("{} ± {:.1}", percent(mean), 100.0 * off),
+        };
+        self.after(round).map_or("-".to_owned(), around)
+    }
+
+    /// A line over ε through the means at these looks, with bars where there are several runs.
+    pub(crate) fn line(
+        &self,
+        name: &str,
+        at: impl Fn(u64) -> bool,
+        epsilon: impl Fn(u64) -> Option<f64>,
+    ) -> Line {
+        let looks = self.looks().into_iter().filter(|look| at(look.0));
+        let looks: Vec<(u64, f64)> = looks.collect();
+        let line = Line::new(name, None, &looks, epsilon);
+        match self.runs {
+            1 => line,
+            _ => line.with_deviations(|round| self.after(round).map_or(0.0, |(_, off)| off)),
+        }
+    }
 }
 
 /// The mean, and the standard deviation of one of a few runs.

@@ -18,7 +18,45 @@ const PIECE: usize = 1000;
 /// each time.
 const STEPS: usize = 60;
 
-/// The same examples as this many principal components of light in [0, 1].
+/// Light in [0, 1] where it was in [−1, 1].
+pub(super) fn unit(data: &Dataset) -> Result<Dataset, Error> {
+    mapped(data, |_, x| 0.5 * (x + 1.0))
+}
+
+/// Every number with mean 0 and variance 1 over the training examples; one that never changes is 0.
+pub(super) fn standardized(data: &Dataset) -> Result<Dataset, Error> {
+    let numbers = data.shape().numbers();
+    let examples = data.train().len() as f64;
+    let (mut mean, mut square) = (vec![0.0f64; numbers], vec![0.0f64; numbers]);
+    for image in data.train().images().chunks_exact(numbers) {
+        for (sums, x) in mean.iter_mut().zip(&mut square).zip(image) {
+            *sums.0 += f64::from(*x) / examples;
+            *sums.1 += f64::from(*x).powi(2) / examples;
+        }
+    }
+    let deviation: Vec<f64> = mean
+        .iter()
+        .zip(&square)
+        .map(|(mean, square)| (square - mean * mean).max(0.0).sqrt())
+        .collect();
+    mapped(data, |at, x| match deviation[at] > 1e-4 {
+        true => ((f64::from(x) - mean[at]) / deviation[at]) as f32,
+        false => 0.0,
+    })
+}
+
+/// The same examples with every number put through a function of its place and itself.
+fn mapped(data: &Dataset, to: impl Fn(usize, f32) -> f32) -> Result<Dataset, Error> {
+    let numbers = data.shape().numbers();
+    let put = |from: &Examples| {
+        let images = from.images().iter().enumerate();
+        let images = images.map(|(at, &x)| to(at % numbers, x)).collect();
+        Examples::new(from.shape(), data.classes(), images, from.labels().to_vec())
+    };
+    Ok(Dataset::new(put(data.train())?, put(data.test())?)?)
+}
+
+/// The same examples as this many principal components of their numbers.
 pub(super) fn components(data: &Dataset, many: usize) -> Result<Dataset, Error> {
     let pixels = data.shape().numbers();
     let images = data.train().images();
@@ -41,8 +79,7 @@ pub(super) fn components(data: &Dataset, many: usize) -> Result<Dataset, Error> 
                 for (number, direction) in numbers.iter_mut().zip(&basis) {
                     let along = direction.iter().zip(image.iter().zip(&mean));
                     let sum: f64 = along.map(|(v, (x, mean))| v * f64::from(x - mean)).sum();
-                    // Pixels are in [−1, 1].
-                    *number = (0.5 * sum) as f32;
+                    *number = sum as f32;
                 }
             });
         let row = Shape {

@@ -3,7 +3,7 @@
 use crate::curves::digits;
 use crate::error::Error;
 use crate::exhibit::Shown;
-use crate::learning::{Run, School, charged, commands, percent, spread};
+use crate::learning::{Run, School, charged, commands, percent, seeds, spread};
 use crate::note::{markdown, note};
 use shuffledp::randomizers::{Ramp, Randomizer, Simulated};
 use shuffledp::{
@@ -26,16 +26,6 @@ struct Budget {
     central: &'static [Run],
 }
 
-/// The same run from several seeds.
-macro_rules! seeds {
-    ($log:expr, $line:expr, [$($seed:literal),*]) => {
-        &[$(Run {
-            log: concat!("ours/runs/", $log, "-seed-", $seed),
-            line: concat!($line, " --seed ", $seed),
-        }),*]
-    };
-}
-
 macro_rules! budget {
     ($name:literal, $epsilon:literal: $e0:literal of $sample:literal in $rounds:literal at $rate:literal,
      every $every:literal,
@@ -44,8 +34,8 @@ macro_rules! budget {
             epsilon: $epsilon,
             epsilon0: $e0,
             rounds: ($sample, $rounds),
-            shuffled: seeds!(
-                concat!("epsilon-", $name),
+            shuffled: &seeds!(
+                concat!("ours/runs/epsilon-", $name),
                 concat!(
                     "--features smooth-gradients --randomizer ramp --clip 0.15 --fast --epsilon0 ",
                     $e0,
@@ -60,8 +50,8 @@ macro_rules! budget {
                 ),
                 $seeds
             ),
-            central: seeds!(
-                concat!("central-", $name),
+            central: &seeds!(
+                concat!("ours/runs/central-", $name),
                 concat!(
                     "--features smooth-gradients --algorithm central --clip 0.15 --sigma ",
                     $sigma,
