@@ -348,6 +348,16 @@ pub fn integrate(line: &impl Line, saddle: &Saddle, kernel: Kernel, target: f64)
     best.intersected(finer)
 }
 
+/// The same by one smoothing, however wide the enclosure.
+pub(crate) fn integrate_once(
+    line: &impl Line,
+    saddle: &Saddle,
+    kernel: Kernel,
+    target: f64,
+) -> LnEnclosure {
+    Integral::new(line, saddle, kernel, target).with_smoothing(target)
+}
+
 struct Integral<'a, L> {
     line: &'a L,
     saddle: &'a Saddle,
