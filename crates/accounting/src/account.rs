@@ -10,7 +10,7 @@ use crate::compose::ln_tail;
 use crate::error::{Error, Parameter, within};
 use crate::gaussian::{gdp_delta, gdp_epsilon};
 use crate::laws::{Priced, Want};
-use crate::many_rounds::SMALLEST_LN_TAIL;
+use crate::many_rounds::MOMENT_LN_TAIL;
 use crate::one_round::{finite, ordered};
 use crate::plan::Plan;
 use crate::relation::Relation;
@@ -207,14 +207,14 @@ impl Account {
             "[1 + 1e-6, 1e6]",
         )?;
         self.refuse_infinite_losses()?;
-        let upper = self.by_laws(SMALLEST_LN_TAIL)?;
+        let upper = self.by_laws(MOMENT_LN_TAIL)?;
         let (lower, best) = self.best(0.0, f64::INFINITY, |strategy| {
-            Ok(self.optimistic(strategy, SMALLEST_LN_TAIL)?.renyi(order))
+            Ok(self.optimistic(strategy, MOMENT_LN_TAIL)?.renyi(order))
         })?;
         let most = upper.renyi(order);
         ordered(lower, most)?;
-        let numerics = self.numerics(Want::Laws, upper.infinite(), SMALLEST_LN_TAIL)?;
-        let method = self.method(Want::Laws, SMALLEST_LN_TAIL)?;
+        let numerics = self.numerics(Want::Laws, upper.infinite(), MOMENT_LN_TAIL)?;
+        let method = self.method(Want::Laws, MOMENT_LN_TAIL)?;
         Ok(self.answer(most, lower, best, method, numerics))
     }
 

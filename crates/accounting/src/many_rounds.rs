@@ -29,6 +29,9 @@ const LARGEST_LN_TAIL: f64 = -23.0;
 /// The smallest ln δ of one round that any answer needs: ln 1e-300 less 44, which covers 1e9 rounds with a
 /// margin.
 pub(crate) const SMALLEST_LN_TAIL: f64 = -735.0;
+/// The same for moments, which weigh large losses: just below, so that it is told from the tail of a tiny δ,
+/// for which a law may be evaluated roughly.
+pub(crate) const MOMENT_LN_TAIL: f64 = -736.0;
 
 /// One way to attain a lower bound: an adversary for each kind of round. With several kinds, the values that
 /// users hold may differ from kind to kind, as in a sequence of surveys.

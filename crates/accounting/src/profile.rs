@@ -48,6 +48,12 @@ pub struct Profile {
     taking_part: u64,
 }
 
+/// With up to this many atoms rare jumps are counted, in microseconds.
+const COUNTED: usize = 6;
+/// Jumps are rare where fewer participants than this are elsewhere than at the most frequent atom, on
+/// average.
+const RARE_JUMPS: f64 = 1e-3;
+
 /// Which of the two datasets is the first argument of the divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -235,9 +241,14 @@ impl Profile {
         jump < 0.1 * deviation && jump < 5.0 * deviation * deviation
     }
 
-    /// Whether evaluating this profile takes milliseconds.
+    /// Whether evaluating this profile takes milliseconds: with many atoms, or with more than a few where
+    /// hardly any participant is elsewhere than at the most frequent one. A sum of so rare jumps is neither
+    /// smooth nor quickly counted.
     pub(crate) fn is_expensive(&self) -> bool {
-        self.atoms.iter().count() > FEW_ATOMS
+        let atoms = self.atoms.iter().count();
+        let most = self.atoms.iter().map(|atom| atom.weight());
+        let elsewhere = 1.0 - most.fold(0.0, f64::max);
+        atoms > FEW_ATOMS || atoms > COUNTED && self.taking_part as f64 * elsewhere < RARE_JUMPS
     }
 
     /// For expensive laws only: the direction with the heavier right tail.

@@ -59,6 +59,10 @@ const MOST_NODES: f64 = 131_072.0;
 /// enclosure, and the caller uses Chernoff's bound.
 const MOST_EVALUATED: f64 = 4_000_000.0;
 
+/// An enclosure at most so many times as wide as the error of K(c) gains little from finer smoothing: the
+/// error widens it by four times itself.
+const ROUNDED: f64 = 5.0;
+
 /// The function whose expectation is wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kernel {
@@ -315,6 +319,8 @@ struct Tally {
     /// The number and the total size of the terms, for the rounding error of the sums.
     nodes: f64,
     absolute: f64,
+    /// The number of nodes evaluated, those without a phase included.
+    evaluated: f64,
 }
 
 /// One trapezoidal rule.
@@ -332,11 +338,24 @@ pub fn integrate(line: &impl Line, saddle: &Saddle, kernel: Kernel, target: f64)
     let best = integral.with_smoothing(target);
     // On a lattice the smoothing error is of first order in τ: go finer where it shows. Sums over one period
     // have none.
-    if kernel.lattice_step().is_some() || best.upper - best.lower <= 10.0 * target {
+    let width = best.upper - best.lower;
+    // Nor where the width is that of rounding.
+    let rounded = width <= ROUNDED * saddle.error;
+    if kernel.lattice_step().is_some() || width <= 10.0 * target || rounded {
         return best;
     }
     let finer = integral.with_smoothing(target / 64.0);
     best.intersected(finer)
+}
+
+/// The same by one smoothing, however wide the enclosure.
+pub(crate) fn integrate_once(
+    line: &impl Line,
+    saddle: &Saddle,
+    kernel: Kernel,
+    target: f64,
+) -> LnEnclosure {
+    Integral::new(line, saddle, kernel, target).with_smoothing(target)
 }
 
 struct Integral<'a, L> {
@@ -446,6 +465,7 @@ impl<'a, L: Line> Integral<'a, L> {
         let (modulus, (real, imaginary)) = self.transform.at(theta);
         // The modulus of the transform is left out, which saves a logarithm: a few more phases are computed.
         let node = self.line.node(theta, rule.ln_negligible + damping);
+        tally.evaluated += 1.0;
         let size = share * exp(node.ln_modulus - damping);
         let turn = rule.tau_squared * c * theta;
         let wrong = node.error + ROUNDING * (4.0 + damping + turn.abs() + node.ln_modulus.abs());
@@ -476,7 +496,7 @@ impl<'a, L: Line> Integral<'a, L> {
         if first > last || tally.error == f64::INFINITY {
             return;
         }
-        if tally.nodes > self.line.most_nodes().min(MOST_EVALUATED) {
+        if tally.evaluated > self.line.most_nodes().min(MOST_EVALUATED) {
             tally.error = f64::INFINITY;
             return;
         }

@@ -264,9 +264,14 @@ impl Pld {
         let limit = profile.atoms().loss_limit();
         let (ahead, behind) = (direction, direction.reversed());
         let reach = lattice.index_above(limit).min(MOST_POINTS);
+        // The end of the lattice need not be known better than the values on it.
+        let accuracy = match resolution.values {
+            Values::Evaluated(accuracy) => accuracy.max(COARSE),
+            Values::Counted => COARSE,
+        };
         let upper = |direction: Direction, i: i64| {
             profile
-                .ln_delta_in(direction, lattice.loss(i), COARSE, Wanted::Upper)
+                .ln_delta_in(direction, lattice.loss(i), accuracy, Wanted::Upper)
                 .upper
         };
         let last = first_index(reach, |i| upper(ahead, i) <= resolution.ln_tail).max(2);

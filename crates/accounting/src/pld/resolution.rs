@@ -6,6 +6,7 @@
 
 use crate::bound::Side;
 use crate::lower::PairProfile;
+use crate::many_rounds::SMALLEST_LN_TAIL;
 use crate::profile::{Direction, Profile};
 use crate::upper::Dominating;
 use shuffledp_numerics::enclosure::Wanted;
@@ -25,6 +26,13 @@ const RARE: f64 = 300.0;
 /// Relative accuracy in ε to which laws with such losses are evaluated: coarser than elsewhere, because each
 /// evaluation takes milliseconds.
 const RARE_ACCURACY: f64 = 1e-3;
+/// Tails below e^this are for δ below 1e-150. There a law whose evaluation takes milliseconds is evaluated to
+/// [`DEEP_ACCURACY`]: so deep in its tail each evaluation takes tens of them.
+const DEEP: f64 = -400.0;
+/// Relative accuracy in ε of evaluations for such tails.
+const DEEP_ACCURACY: f64 = 1e-2;
+/// Relative accuracy in ε of the search for where a tail begins.
+const TAIL_ACCURACY: f64 = 1e-3;
 /// Losses above this count as infinite: e^700 is still a finite double.
 pub(super) const LARGEST_LOSS: f64 = 700.0;
 /// Up to this many outcomes, counting them is faster than evaluating the profile at every lattice point, by
@@ -85,10 +93,12 @@ impl Resolution {
         let profile = &profiles[0];
         let limit = profile.atoms().loss_limit();
         let step = profile.loss_deviation() * (12.0 * accuracy).sqrt();
+        let deep = profile.is_expensive() && is_deep(ln_tail);
         // Where the tail begins.
+        let roughly = if deep { DEEP_ACCURACY } else { TAIL_ACCURACY };
         let start = step.clamp(1e-12 * limit, limit);
         let tail = bisect_on_log_scale(start, limit, 1.1, |loss| {
-            profile.ln_delta(loss, 1e-3, Wanted::Upper).upper <= ln_tail
+            profile.ln_delta(loss, roughly, Wanted::Upper).upper <= ln_tail
         })
         .holds;
         // Rare large losses: a coarse lattice would drop the small losses from a lower bound, and evaluating
@@ -97,6 +107,11 @@ impl Resolution {
         let (most, accuracy) = match rare {
             true => (BOUND_POINTS, accuracy.max(RARE_ACCURACY)),
             false => (POINTS, accuracy),
+        };
+        let accuracy = if deep {
+            accuracy.max(DEEP_ACCURACY)
+        } else {
+            accuracy
         };
         let points = most * (3.2e-5 / accuracy).sqrt().max(1.0);
         // At least 512 points up to the largest loss: with few users the standard deviation says little about
@@ -142,7 +157,14 @@ impl Resolution {
     ) -> Self {
         let in_tail = |loss: f64| bounds.meets(loss, ln_tail);
         let (limit, deviation) = (bounds.flat_from(), bounds.loss_deviation());
-        Self::of_values(in_tail, limit, deviation, accuracy, ln_tail, composed)
+        let found = Self::of_values(in_tail, limit, deviation, accuracy, ln_tail, composed);
+        match bounds.is_expensive() && is_deep(ln_tail) {
+            true => Self {
+                values: Values::Evaluated(accuracy.max(DEEP_ACCURACY)),
+                ..found
+            },
+            false => found,
+        }
     }
 
     /// The same for a pair of datasets.
@@ -189,6 +211,11 @@ impl Resolution {
             values: Values::Evaluated(accuracy),
         }
     }
+}
+
+/// Whether a tail is that of a tiny δ. A moment has a deeper one, where all of a law matters.
+fn is_deep(ln_tail: f64) -> bool {
+    (SMALLEST_LN_TAIL..DEEP).contains(&ln_tail)
 }
 
 /// Whether all outcomes of a round can be counted down to this tail.

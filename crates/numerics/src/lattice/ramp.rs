@@ -5,8 +5,9 @@ use super::measure::Tilt;
 use super::sum::Sum;
 use crate::enclosure::{LOST, LnEnclosure, NEGLIGIBLE};
 use crate::laplace::{self, Kernel, Saddle};
+use crate::rounding::ROUNDING;
 use crate::saddle::{Found, SaddleSearch};
-use crate::special::{ln, ln_1p};
+use crate::special::{exp, ln, ln_1p};
 use std::cell::{Cell, RefCell};
 use std::f64::consts::PI;
 use std::rc::Rc;
@@ -89,6 +90,13 @@ const SEARCH: SaddleSearch = SaddleSearch {
 /// larger than on the line through the saddle point.
 const NEAR: f64 = 0.02;
 
+/// The mass is tried as the value where t is at least this many standard deviations below the mean: nearer,
+/// an integral has few nodes.
+const FAR_BELOW: f64 = 6.0;
+/// Limits the slopes b that are tried for it: from that of a Gaussian sum down to e^−36 of it, for sums of rare
+/// large terms.
+const MOST_SLOPES: usize = 30;
+
 impl<'a> Ramp<'a> {
     /// Encloses the value at t, to about `target`.
     ///
@@ -124,6 +132,9 @@ impl<'a> Ramp<'a> {
             ),
             Shape::Plain => (Kernel::LatticeRamp { step, offset }, f64::INFINITY),
         };
+        if let Some(whole) = self.nearly_all(t, target) {
+            return whole;
+        }
         let Some((prepared, saddle)) = self.saddle(t, kernel) else {
             // No saddle: the mass bounds the value.
             return LnEnclosure::at_most(mass);
@@ -147,6 +158,44 @@ impl<'a> Ramp<'a> {
             lower: enclosure.lower,
             upper: enclosure.upper.min(chernoff),
         }
+    }
+
+    /// The value where t is far below nearly all of the sum, so that it is nearly the mass M. The line of an
+    /// integral would be close to zero there, and its nodes very many. For y, b > 0
+    ///
+    /// ```text
+    /// (1 − e^{−x})₊ ≥ (1 − e^{−y}) (1 − e^{−b(x−y)})
+    /// E(1 − e^{t−S})₊ ≥ (1 − e^{−y}) (M − e^{K(−b) + b(t+y)})
+    /// ```
+    fn nearly_all(&self, t: f64, target: f64) -> Option<LnEnclosure> {
+        let gap = self.flat.mean - t;
+        let part = 0.25 * target;
+        let y = 0.5 * gap;
+        let tried = self.shape == Shape::Saturating
+            && gap > FAR_BELOW * self.flat.variance.sqrt()
+            && exp(-y) < part;
+        if !tried {
+            return None;
+        }
+        let slack = self.flat.error + ROUNDING * (1.0 + self.flat.ln_moment.abs());
+        let least = self.flat.ln_moment - slack;
+        let mut b = y / self.flat.variance;
+        for _ in 0..MOST_SLOPES {
+            let tilt = self.sum.tilt(-b);
+            let reach = b * (t + y);
+            let rounding = ROUNDING * (1.0 + reach.abs() + tilt.ln_moment.abs() + least.abs());
+            let below = tilt.ln_moment + tilt.error + reach - least + rounding;
+            if below < ln(part) {
+                let lost = exp(-y) + exp(below);
+                let lower = least + ln_1p(-lost * (1.0 + ROUNDING)) - ROUNDING;
+                return Some(LnEnclosure {
+                    lower,
+                    upper: self.flat.ln_moment + slack,
+                });
+            }
+            b *= 0.3;
+        }
+        None
     }
 
     /// About where the value is e^`ln_value`, by the leading term of the saddle-point expansion. An estimate.

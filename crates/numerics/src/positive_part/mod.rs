@@ -3,13 +3,14 @@
 //! The answer is an enclosure of the true value: every discretization, truncation and rounding error is
 //! bounded and added on its side.
 //!
-//! There are three methods, chosen by the work they would take. Where several apply they agree within their
+//! There are four methods, chosen by the work they would take. Where several apply they agree within their
 //! stated errors (`tests/positive_part.rs`).
 //!
 //! * `direct`: sum over the counts of the atoms, positive terms only. For small m, or when all but one atom
 //!   are rare. A single term is a sum over the atoms.
 //! * `contour`: a Laplace integral on a vertical line through the saddle point. Its cost does not depend on
 //!   m.
+//! * `jumps`: a few sums over the atoms, where large values are so rare that hardly ever two of them occur.
 //! * `many`: for laws of many atoms. Long tails are clipped, and neighboring atoms merged, once above and
 //!   once below.
 //!
@@ -17,6 +18,7 @@
 
 mod contour;
 mod direct;
+mod jumps;
 mod many;
 mod tilt;
 
@@ -159,11 +161,18 @@ impl Sum<'_> {
         if chernoff < NEGLIGIBLE {
             return LnEnclosure::at_most(chernoff);
         }
-        let lost = tilted.saddle.error > LOST;
-        direct::evaluate(self, &tilted.saddle, accuracy).unwrap_or_else(|| match lost {
+        if let Some(counted) = direct::evaluate(self, &tilted.saddle, accuracy) {
+            return counted;
+        }
+        let jumps = jumps::evaluate(self);
+        if jumps.upper - jumps.lower <= tilted.target(self, accuracy) {
+            return jumps;
+        }
+        let other = match tilted.saddle.error > LOST {
             true => LnEnclosure::at_most(chernoff),
             false => contour::evaluate(self, &tilted, accuracy),
-        })
+        };
+        jumps.intersected(other)
     }
 }
 

@@ -44,6 +44,10 @@ const MOST_RELAXED: f64 = 300.0;
 /// The rest is not evaluated where Chernoff's bound on it is this part of the accuracy, in units of what
 /// single large terms add.
 const NEXT_TO_NOTHING: f64 = 0.1;
+/// On a lattice where most of the law is at one atom, and only an upper end is wanted, the step may be wider
+/// by up to this factor. A limit, because the few terms elsewhere are a sum that is far from smooth. Composed
+/// lower bounds fell by one percent with it.
+const WIDEST: f64 = 8.0;
 /// A contour that was not known to be short is used if its enclosure is at most this many times as wide as
 /// asked for.
 const WIDE: f64 = 4.0;
@@ -147,7 +151,8 @@ impl Clipped {
                 value = value.intersected(bound);
             }
             if by_line.is_none_or(gave_up) {
-                let around = (accuracy, width);
+                let widest = if wanted == Wanted::Upper { WIDEST } else { 1.0 };
+                let around = (accuracy, width, widest);
                 let bound = grid::evaluate(&inner, &tilted, self.bottom, around, end);
                 value = value.intersected(bound);
                 // Where the lattice is too coarse for many terms, the contour may take its time.
