@@ -1,7 +1,7 @@
 //! Rare jumps: laws whose large values are so rare that hardly ever two of them occur among all terms.
 //!
 //! With so few jumps the transform of the sum does not decay, and the contour integral is far larger than its
-//! value: it takes its longest and finds nothing. A few sums over the atoms then say as much. As s ≤ 0,
+//! value: it takes its longest and finds nothing. A few sums over the atoms then say as much. Where s ≤ 0,
 //!
 //! ```text
 //! E(S)₊ ≤ m E X₊
@@ -34,7 +34,7 @@ pub(super) fn evaluate(sum: &Sum) -> LnEnclosure {
     let mut atoms = sum.atoms.to_vec();
     atoms.sort_unstable_by(|a, b| a.value.total_cmp(&b.value));
     let rare = |atom: &Atom| sum.count * atom.weight < RARE;
-    if !atoms.last().is_some_and(rare) {
+    if sum.shift > 0.0 || !atoms.last().is_some_and(rare) {
         return LnEnclosure::UNKNOWN;
     }
     let mut most: f64 = 0.0;
