@@ -302,7 +302,8 @@ impl Shuffler {
             write_list(&list, &here)?;
         }
         self.sweep()?;
-        // What this folder alone knows, from before there was a memory beside the key, is remembered there too.
+        // What this folder alone knows, from before there was a memory beside the key, is remembered there
+        // too.
         let new = |entry: &&Released| !released.iter().any(|there| there.digest == entry.digest);
         for entry in here.iter().filter(new) {
             memory.remember(entry, &BTreeSet::new())?;

@@ -32,8 +32,8 @@ use std::path::{Path, PathBuf};
 /// The file whose lock is held while keys are replaced.
 const GUARD: &str = "keyring";
 
-/// For how many seconds a key of a shared folder is pending: each shuffler reads the folder at every look, and
-/// is not ready when it has not looked for two minutes; clocks differ by some seconds.
+/// For how many seconds a key of a shared folder is pending: each shuffler reads the folder at every look,
+/// and is not ready when it has not looked for two minutes; clocks differ by some seconds.
 pub const PENDING: u64 = 150;
 
 /// The keys of a folder.

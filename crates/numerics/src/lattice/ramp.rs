@@ -93,8 +93,8 @@ const NEAR: f64 = 0.02;
 /// The mass is tried as the value where t is at least this many standard deviations below the mean: nearer,
 /// an integral has few nodes.
 const FAR_BELOW: f64 = 6.0;
-/// Limits the slopes b that are tried for it: from that of a Gaussian sum down to e^−36 of it, for sums of rare
-/// large terms.
+/// Limits the slopes b that are tried for it: from that of a Gaussian sum down to e^−36 of it, for sums of
+/// rare large terms.
 const MOST_SLOPES: usize = 30;
 
 impl<'a> Ramp<'a> {
