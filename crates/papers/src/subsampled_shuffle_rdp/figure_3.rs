@@ -138,7 +138,7 @@ pub(super) fn figure_3(school: &School) -> Result<Shown, Error> {
     let looked = other.looks.iter().map(|look| look.0);
     let looked = looked.chain(network.rounds());
     let rounds: Vec<u64> = best.rounds().into_iter().chain(looked).collect();
-    let prices = school.certified(&charged(&*ours[0])?, &rounds, DELTA)?;
+    let prices = school.certified(&charged(&ours[0])?, &rounds, DELTA)?;
     let price = |round: u64| Some(listed(&prices, round)?.upper);
     let theirs = Theirs::new()?;
     let shown = |round: u64| SHOWN.contains(&round);
