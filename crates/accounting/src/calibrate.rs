@@ -186,7 +186,7 @@ pub fn calibrate<E: From<Error>>(
             // For example a sample larger than the number of users. The easiest value was seen to be valid.
             return Ok(f64::INFINITY);
         };
-        excess_of(&account(&plan)?, side, at, budget)
+        excess_of(&account(&plan)?, unknown.is_whole(), side, (at, budget))
     };
     let found = threshold(unknown, range, (start, STRIDE), |value| {
         excess(value, Side::Upper)
@@ -231,11 +231,14 @@ pub fn calibrate<E: From<Error>>(
 }
 
 /// How far the bound of one side is above the budget: positive if it exceeds it, negative or zero if it meets
-/// it. Of several rounds it is ln of ε over the budget, computed roughly where that decides.
-fn excess_of(account: &Account, side: Side, delta: f64, budget: f64) -> Result<f64, Error> {
-    if let [(round, 1)] = &account.rounds[..] {
-        return Ok(round.excess(side, delta, budget));
-    }
+/// it. Of several rounds it is ln of ε over the budget, computed roughly where that decides. Of one round too
+/// where a whole number is searched for: the next number may be closer than the margin of a rounding.
+fn excess_of(
+    account: &Account,
+    is_whole: bool,
+    side: Side,
+    (delta, budget): (f64, f64),
+) -> Result<f64, Error> {
     let excess = |account: &Account| {
         let epsilon = match side {
             Side::Upper => account.upper_epsilon(delta),
@@ -243,6 +246,11 @@ fn excess_of(account: &Account, side: Side, delta: f64, budget: f64) -> Result<f
         };
         epsilon.map(|epsilon| excess_over(budget, epsilon))
     };
+    match &account.rounds[..] {
+        [(_, 1)] if is_whole => return excess(account),
+        [(round, 1)] => return Ok(round.excess(side, delta, budget)),
+        _ => {}
+    }
     for (accuracy, clearly) in ROUGH {
         let rough = excess(&account.clone().with_accuracy(accuracy)?)?;
         let decides = match side {
