@@ -48,17 +48,17 @@ impl Watch {
         let gone = steady.saturating_sub(seen.steady).as_secs();
         let expected = seen.time.saturating_add(gone);
         let ahead = now.saturating_sub(expected);
-        if ahead > seen.ahead {
+        // What was allowed once is allowed again when as much time has gone by: not two jumps at once.
+        let allowed = seen.ahead.saturating_add(gone).min(seen.ahead.max(AHEAD));
+        if ahead > allowed {
             return Err(ahead);
         }
         // One that is far behind may come back: it is still compared with the time before.
         if now.saturating_add(AHEAD) >= expected {
-            // What was allowed once is allowed again when as much time has gone by: not two jumps at once.
-            let left = (seen.ahead - ahead).saturating_add(gone);
             *seen = Seen {
                 time: now,
                 steady,
-                ahead: left.min(AHEAD),
+                ahead: (allowed - ahead).min(AHEAD),
             };
         }
         Ok(Some(now))
