@@ -242,6 +242,14 @@ impl Service {
         Refusal::NotWritten(self.later())
     }
 
+    /// Whether the store is the one that was left: what is listed does not depend on the clock.
+    fn is_as_left(&self) -> Result<(), Refusal> {
+        match self.restored.load(Ordering::Acquire) {
+            true => Err(self.failed()),
+            false => Ok(()),
+        }
+    }
+
     /// Whether clock and store are to be trusted.
     fn holds_on(&self) -> Result<(), Refusal> {
         self.may_go_on().map_err(|_| self.failed())
@@ -403,7 +411,7 @@ async fn batches(
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
     let id = service.of_analyzer(&id, &headers)?.open.task.id();
-    service.holds_on()?;
+    service.is_as_left()?;
     let batches = blocking(&service, move |service| {
         let mut records = service.store.batches(&id, 0)?;
         let is_batch = |record: &Record| record.name.context != PROBES;

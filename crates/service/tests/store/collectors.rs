@@ -4,6 +4,7 @@
 use crate::parties::{Place, SMALLEST, Server, Turned};
 use crate::place;
 use ::postgres::{Client, NoTls};
+use shuffledp_service::keyring::PENDING;
 use shuffledp_service::server::open_store;
 use shuffledp_service::store::StoreError;
 use shuffledp_service::store::journal::{Event, verify};
@@ -75,7 +76,7 @@ fn two_shufflers_of_one_database_seal_a_window_once() {
         server.service.tick();
         assert_eq!(server.service.active_key(), old);
     }
-    clock.go(10);
+    clock.go(PENDING);
     both.iter().for_each(|server| server.service.tick());
     let [one, other] = both.each_ref().map(|server| server.service.active_key());
     assert!(one == other && one != old, "{one:?} {other:?}");
