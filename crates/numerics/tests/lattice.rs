@@ -79,6 +79,34 @@ proptest! {
     }
 }
 
+/// Where t is far below nearly all of the sum, the value is nearly the mass: how nearly, convolution says.
+#[test]
+fn a_sum_that_is_nearly_all_above_is_not_counted_whole() {
+    let mut rare = vec![0.0; 60];
+    (rare[0], rare[59]) = (1e-7, 0.99);
+    let laws = [
+        (vec![0.01, 0.5, 0.48], 30, -2, 2),
+        (vec![0.3, 0.7], 40, -2, 3),
+        (rare, -20, 0, 2),
+    ];
+    for law in laws {
+        let mut sum = Sum::default();
+        let measure = Measure::new(law.2, law.1, law.0.clone()).unwrap();
+        sum.add(Arc::new(measure), u64::from(law.3));
+        for t in 0..24 {
+            let t = f64::from(t);
+            let truth = convolved(std::slice::from_ref(&law), t).ln();
+            for target in [1e-8, 1e-2, 0.1] {
+                let got = sum.saturating_ramp().ln_value(t, target);
+                assert!(
+                    got.lower <= truth + 1e-11 && truth - 1e-11 <= got.upper,
+                    "{truth} is not in {got:?} at {t} to {target}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn rare_jumps_on_a_fine_lattice_use_the_transform_and_stay_exact() {
     // Nearly always nothing, now and then a jump of 1000 steps either way: the integrand never dies out.
