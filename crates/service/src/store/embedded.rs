@@ -3,10 +3,10 @@
 //!
 //! ```text
 //! marks     task                             first open window
-//! windows   task || window                   wrapped key of the tags; while the window is open
-//! tags      task || window || blinded tag    nothing; while the window is open
-//! batches   task || window || context        state, number, digest, wrapped key
-//! rows      id || 128 random bits            encrypted row; while the batch is open
+//! windows   task || window                   shelf || wrapped key of the tags; while the window is open
+//! tags      shelf || blinded tag             nothing; while the window is open
+//! batches   task || window || context        state, number, shelf, digest, wrapped key
+//! rows      shelf || 128 random bits         encrypted row; while the batch is open
 //! chunks    id || number                     encrypted bytes; while the batch may be read
 //! journal   number                           entry
 //! ```
@@ -16,8 +16,13 @@
 //! after the mark was set adds a row, and transactions follow each other. The edge itself, with state, bytes,
 //! digest and entry, is one transaction, which looks once more whether the batch is open.
 //!
+//! A *shelf* is 32 random bits under which the tags of one window, or the rows of one batch, are kept and
+//! nothing else is. Keys of 20 bytes are what the engine holds in place: longer ones it compares through a
+//! pointer, which took most of the time of a transaction.
+//!
 //! Tags of closed windows and rows of closed batches mean nothing any more. They are swept in transactions of
-//! their own, and again when the store is opened.
+//! their own, and again when the store is opened: then what is on no shelf of an open one. A shelf is given
+//! out again only when nothing is on it.
 
 use crate::store::fault::{Boundary, at};
 use crate::store::journal::{Entry, Event};
@@ -31,13 +36,17 @@ use fjall::{
 use serde::{Deserialize, Serialize};
 use shuffledp_protocol::lifecycle::{self, State};
 use shuffledp_protocol::task::Bytes32;
-use shuffledp_randomizers::Secure;
-use std::collections::btree_map::Entry as MapEntry;
+use shuffledp_randomizers::{Random, Secure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What a sweep removes in one transaction: few enough that reports do not wait for it.
 const SWEEP: usize = 10_000;
+
+/// Bytes of a keyspace that are held in memory until they are written to a table. Of 8, 16 and 64 MiB the
+/// one at which most reports a second were taken: larger ones are slow to search, smaller ones are merged
+/// often.
+const MEMTABLE: u64 = 16 << 20;
 
 /// A store in a folder.
 ///
@@ -71,12 +80,23 @@ pub struct Embedded {
     probe: SingleWriterTxKeyspace,
 }
 
+/// Where tags of a window or rows of a batch are.
+type Shelf = [u8; 4];
+
+/// What is known of the tags of an open window.
+struct Tags {
+    shelf: Shelf,
+    blind: Blind,
+}
+
 /// A batch as it is stored.
 #[derive(Clone, Serialize, Deserialize)]
 struct Stored {
     name: BatchName,
     id: Id,
     state: State,
+    /// While the batch is open.
+    shelf: Option<Shelf>,
     row_length: usize,
     reports: Option<u64>,
     digest: Option<Bytes32>,
@@ -94,6 +114,12 @@ impl Stored {
             digest: self.digest,
             closed: self.closed,
         }
+    }
+
+    /// Where its rows are, if it is open.
+    fn shelf(&self) -> Result<Shelf, StoreError> {
+        let lost = || StoreError::Damaged("an open batch has no place for its rows".to_owned());
+        self.shelf.ok_or_else(lost)
     }
 
     fn cipher(&self, vault: &Vault) -> Result<Cipher, StoreError> {
@@ -120,6 +146,31 @@ fn window_id(window: u64) -> Id {
     u128::from(window).to_be_bytes()
 }
 
+/// The shelf of a window's tags and their wrapped key.
+fn window_value(bytes: &[u8]) -> Result<(Shelf, &[u8]), StoreError> {
+    let (shelf, wrapped) = bytes.split_first_chunk().ok_or_else(|| {
+        let message = "a window has no place for its tags";
+        StoreError::Damaged(message.to_owned())
+    })?;
+    Ok((*shelf, wrapped))
+}
+
+/// A shelf that is not one of these, with nothing on it.
+fn empty_shelf(
+    tx: &SingleWriterWriteTx<'_>,
+    keyspace: &SingleWriterTxKeyspace,
+    taken: &[Shelf],
+    random: &mut Secure,
+) -> Shelf {
+    let mut shelf = Shelf::default();
+    loop {
+        random.fill(&mut shelf);
+        if !taken.contains(&shelf) && tx.prefix(keyspace, shelf).next().is_none() {
+            return shelf;
+        }
+    }
+}
+
 fn to_json(value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
     serde_json::to_vec(value).map_err(|error| StoreError::Engine(error.to_string()))
 }
@@ -141,7 +192,9 @@ impl Embedded {
         let database = SingleWriterTxDatabase::builder(folder).open();
         let database = database.map_err(engine)?;
         let keyspace = |name| {
-            let keyspace = database.keyspace(name, KeyspaceCreateOptions::default);
+            let keyspace = database.keyspace(name, || {
+                KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE)
+            });
             keyspace.map_err(engine)
         };
         let store = Self {
@@ -205,10 +258,11 @@ impl Embedded {
         let mut changed = false;
         let windows: Vec<_> = tx.iter(&self.windows).map(|row| row.into_inner()).collect();
         for row in windows {
-            let (name, wrapped) = row.map_err(engine)?;
+            let (name, value) = row.map_err(engine)?;
             let window = number(name.get(32..).unwrap_or_default())?;
-            if let Some(wrapped) = self.vault.rewrap(&window_id(window), &wrapped)? {
-                tx.insert(&self.windows, name, wrapped);
+            let (shelf, wrapped) = window_value(&value)?;
+            if let Some(wrapped) = self.vault.rewrap(&window_id(window), wrapped)? {
+                tx.insert(&self.windows, name, [&shelf[..], &wrapped].concat());
                 changed = true;
             }
         }
@@ -233,19 +287,40 @@ impl Embedded {
     /// Removes what an interrupted sweep has left.
     fn sweep(&self) -> Result<(), StoreError> {
         let snapshot = self.database.read_tx();
-        for mark in snapshot.iter(&self.marks) {
-            let (task, mark) = mark.into_inner().map_err(engine)?;
-            let start = task.to_vec();
-            let end = [&task[..], &mark[..]].concat();
-            self.remove(&self.tags, snapshot.range(&self.tags, start..end))?;
+        let mut open = BTreeSet::new();
+        for window in snapshot.iter(&self.windows) {
+            open.insert(window_value(&window.value().map_err(engine)?)?.0);
         }
+        self.keep(&self.tags, &open)?;
+        let mut open = BTreeSet::new();
         for stored in snapshot.iter(&self.batches) {
             let stored: Stored = from_json(&stored.value().map_err(engine)?)?;
-            if stored.state != State::Open {
-                self.remove(&self.rows, snapshot.prefix(&self.rows, stored.id))?;
+            if stored.state == State::Open {
+                open.insert(stored.shelf()?);
             }
         }
-        Ok(())
+        self.keep(&self.rows, &open)
+    }
+
+    /// Removes what is on no shelf of these.
+    fn keep(
+        &self,
+        keyspace: &SingleWriterTxKeyspace,
+        shelves: &BTreeSet<Shelf>,
+    ) -> Result<(), StoreError> {
+        let snapshot = self.database.read_tx();
+        let mut next = Some(Shelf::default());
+        for shelf in shelves {
+            if let Some(start) = next {
+                self.remove(keyspace, snapshot.range(keyspace, start..*shelf))?;
+            }
+            let number = u32::from_be_bytes(*shelf);
+            next = number.checked_add(1).map(u32::to_be_bytes);
+        }
+        match next {
+            Some(start) => self.remove(keyspace, snapshot.range(keyspace, start..)),
+            None => Ok(()),
+        }
     }
 
     /// Removes these entries of a keyspace, some at a time.
@@ -271,7 +346,7 @@ impl Embedded {
 struct Intake {
     /// The first open window of each task.
     marks: BTreeMap<Bytes32, u64>,
-    blinds: BTreeMap<(Bytes32, u64), Blind>,
+    windows: BTreeMap<(Bytes32, u64), Tags>,
     batches: BTreeMap<BatchName, (Stored, Cipher)>,
     tags: BTreeSet<Vec<u8>>,
     /// Under their random keys, which puts them into an order that is not theirs.
@@ -299,15 +374,14 @@ impl Embedded {
             return Ok(Taken::Closed);
         }
         let window = (name.task, name.window);
-        let blind = match intake.blinds.entry(window) {
-            MapEntry::Occupied(known) => known.into_mut(),
-            MapEntry::Vacant(unknown) => unknown.insert(self.blind(tx, name, random)?),
-        };
-        let prefix = window_key(&name.task, name.window);
-        let tags = report
-            .tags
-            .iter()
-            .map(|tag| [&prefix[..], &blind.tag(tag)].concat());
+        if !intake.windows.contains_key(&window) {
+            let taken: Vec<Shelf> = intake.windows.values().map(|tags| tags.shelf).collect();
+            let tags = self.window(tx, name, &taken, random)?;
+            intake.windows.insert(window, tags);
+        }
+        let Tags { shelf, blind } = &intake.windows[&window];
+        let tags = report.tags.iter();
+        let tags = tags.map(|tag| [&shelf[..], &blind.tag(tag)].concat());
         let tags: Vec<Vec<u8>> = tags.collect();
         for tag in &tags {
             if intake.tags.contains(tag) || tx.contains_key(&self.tags, tag).map_err(engine)? {
@@ -315,7 +389,9 @@ impl Embedded {
             }
         }
         if !intake.batches.contains_key(name) {
-            let batch = self.batch(tx, report, random)?;
+            let taken = intake.batches.values();
+            let taken: Vec<Shelf> = taken.filter_map(|(stored, _)| stored.shelf).collect();
+            let batch = self.batch(tx, report, &taken, random)?;
             intake.batches.insert(*name, batch);
         }
         let (stored, cipher) = &intake.batches[name];
@@ -323,24 +399,30 @@ impl Embedded {
         let place = seal::id(random);
         let row = cipher.row(&place, &seal::marked(report))?;
         intake.tags.extend(tags);
-        intake.rows.insert([stored.id, place].concat(), row);
+        let place = [&stored.shelf()?[..], &place].concat();
+        intake.rows.insert(place, row);
         Ok(Taken::New)
     }
 
-    /// The key of a window's tags; a new one for a new window.
-    fn blind(
+    /// Shelf and key of a window's tags; new ones for a new window.
+    fn window(
         &self,
         tx: &mut SingleWriterWriteTx<'_>,
         name: &BatchName,
+        taken: &[Shelf],
         random: &mut Secure,
-    ) -> Result<Blind, StoreError> {
+    ) -> Result<Tags, StoreError> {
         let (place, id) = (window_key(&name.task, name.window), window_id(name.window));
-        if let Some(wrapped) = tx.get(&self.windows, &place).map_err(engine)? {
-            return Ok(self.vault.unwrap(&id, &wrapped)?.blind());
+        if let Some(value) = tx.get(&self.windows, &place).map_err(engine)? {
+            let (shelf, wrapped) = window_value(&value)?;
+            let blind = self.vault.unwrap(&id, wrapped)?.blind();
+            return Ok(Tags { shelf, blind });
         }
-        let key = Key::new(random);
-        tx.insert(&self.windows, place, self.vault.wrap(&id, &key)?);
-        Ok(key.blind())
+        let (shelf, key) = (empty_shelf(tx, &self.tags, taken, random), Key::new(random));
+        let wrapped = self.vault.wrap(&id, &key)?;
+        tx.insert(&self.windows, place, [&shelf[..], &wrapped].concat());
+        let blind = key.blind();
+        Ok(Tags { shelf, blind })
     }
 
     /// The open batch of a report; a new one for the first report.
@@ -348,6 +430,7 @@ impl Embedded {
         &self,
         tx: &mut SingleWriterWriteTx<'_>,
         report: &Arrival,
+        taken: &[Shelf],
         random: &mut Secure,
     ) -> Result<(Stored, Cipher), StoreError> {
         let name = report.batch;
@@ -363,6 +446,7 @@ impl Embedded {
                     name,
                     id,
                     state: State::Open,
+                    shelf: Some(empty_shelf(tx, &self.rows, taken, random)),
                     row_length: report.row.len(),
                     reports: None,
                     digest: None,
@@ -408,15 +492,20 @@ impl Store for Embedded {
             return Ok(mark);
         }
         tx.insert(&self.marks, task.0, first_open.to_be_bytes());
-        let closed = || window_key(task, mark)..window_key(task, first_open);
-        let windows = tx.range(&self.windows, closed());
-        let windows: Vec<_> = windows.map(|window| window.key()).collect();
+        let closed = window_key(task, mark)..window_key(task, first_open);
+        let windows = tx.range(&self.windows, closed);
+        let windows: Vec<_> = windows.map(|window| window.into_inner()).collect();
+        let mut shelves = Vec::new();
         for window in windows {
-            tx.remove(&self.windows, window.map_err(engine)?);
+            let (name, value) = window.map_err(engine)?;
+            shelves.push(window_value(&value)?.0);
+            tx.remove(&self.windows, name);
         }
         Self::commit(tx)?;
         let snapshot = self.database.read_tx();
-        self.remove(&self.tags, snapshot.range(&self.tags, closed()))?;
+        for shelf in shelves {
+            self.remove(&self.tags, snapshot.prefix(&self.tags, shelf))?;
+        }
         Ok(first_open)
     }
 
@@ -431,11 +520,11 @@ impl Store for Embedded {
         if stored.state != State::Open {
             return Ok(stored.record());
         }
-        let cipher = stored.cipher(&self.vault)?;
+        let (cipher, shelf) = (stored.cipher(&self.vault)?, stored.shelf()?);
         let mut rows = Vec::new();
-        for row in snapshot.prefix(&self.rows, stored.id) {
+        for row in snapshot.prefix(&self.rows, shelf) {
             let (place, row) = row.into_inner().map_err(engine)?;
-            rows.push(cipher.open_row(&place[stored.id.len()..], &row)?);
+            rows.push(cipher.open_row(&place[shelf.len()..], &row)?);
         }
         let closed = seal::close(batch, rows, smallest, &cipher)?;
 
@@ -445,7 +534,7 @@ impl Store for Embedded {
             return Ok(stored.record());
         }
         let Closed { state, digest, .. } = closed;
-        (stored.state, stored.digest) = (state, digest);
+        (stored.state, stored.shelf, stored.digest) = (state, None, digest);
         (stored.reports, stored.closed) = (Some(closed.reports), Some(now));
         if state == State::Expired {
             stored.key = None;
@@ -457,7 +546,7 @@ impl Store for Embedded {
         }
         self.append(&mut tx, &[closed.event])?;
         Self::commit(tx)?;
-        self.remove(&self.rows, snapshot.prefix(&self.rows, stored.id))?;
+        self.remove(&self.rows, snapshot.prefix(&self.rows, shelf))?;
         Ok(stored.record())
     }
 
@@ -482,7 +571,7 @@ impl Store for Embedded {
         for stored in snapshot.prefix(&self.batches, task.0) {
             let stored: Stored = from_json(&stored.value().map_err(engine)?)?;
             if stored.state == State::Open {
-                let held = snapshot.prefix(&self.rows, stored.id).count();
+                let held = snapshot.prefix(&self.rows, stored.shelf()?).count();
                 rows.push((stored.name, held as u64));
             }
         }
