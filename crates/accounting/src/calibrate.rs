@@ -242,7 +242,7 @@ pub fn calibrate<E: From<Error>>(
 }
 
 /// How far the bound of one side is above the budget: positive if it exceeds it, negative or zero if it meets
-/// it. Of several rounds it is ln of ε over the budget. Of one round too where a whole number is searched for:
+/// it. Of several rounds it is ln of ε over the budget. Of one round too where a whole number is searched:
 /// the next number may be closer than the margin of a rounding.
 fn excess_of(
     account: &Account,

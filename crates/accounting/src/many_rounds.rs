@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::laws::{Attained, Want};
 use crate::lower::LowerProfile;
 use crate::pld::{ComposedRounds, RARE, is_deep};
-use crate::profile::Direction;
+use crate::profile::{Direction, Profile};
 use crate::round::Round;
 use crate::upper::BY_LAWS;
 use crate::upper::alone::ALONE;
@@ -170,7 +170,7 @@ impl Account {
     /// and points of the lattice take long. At a tiny δ such a lattice takes tens of seconds and is so coarse
     /// that it gains little over the one round that has the loss.
     fn is_rare_and_slow(&self, strategy: &Strategy, loss: f64) -> bool {
-        let is_slow = |profile: &LowerProfile| matches!(profile, LowerProfile::Law(law) if law.is_expensive());
+        let is_slow = |profile: &LowerProfile| profile.law().is_some_and(Profile::is_expensive);
         let chosen = self
             .chosen_profiles(strategy)
             .map(LowerProfile::loss_deviation);

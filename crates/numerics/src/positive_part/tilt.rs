@@ -36,7 +36,7 @@ pub(super) struct Tilt {
 
 impl Tilt {
     pub(super) fn at(sum: &Sum, c: f64) -> Self {
-        // One pass has all exponentials: laws have hundreds of atoms, and a saddle point takes several passes.
+        // One pass has all exponentials: laws have hundreds of atoms, and a saddle takes several passes.
         let mut tilted = Vec::with_capacity(sum.atoms.len());
         let (mut second_order, mut slope) = (0.0, 0.0);
         for atom in sum.atoms {
