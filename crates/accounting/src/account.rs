@@ -4,7 +4,7 @@
 //! [`crate::many_rounds`] several by composing privacy loss distributions; [`crate::upper`] has the theorems
 //! that are not laws. Both bounds are certified: every step bounds its own errors.
 
-use crate::bound::{Answer, Delta, Epsilon};
+use crate::bound::{Answer, Delta, Epsilon, Numerics};
 use crate::cells::Fineness;
 use crate::compose::ln_tail;
 use crate::error::{Error, Parameter, within};
@@ -14,7 +14,8 @@ use crate::many_rounds::MOMENT_LN_TAIL;
 use crate::one_round::{finite, ordered};
 use crate::plan::Plan;
 use crate::relation::Relation;
-use crate::upper::alone::gaussian_alone;
+use crate::upper::alone::{AllAlone, gaussian_alone};
+use shuffledp_numerics::special::ln;
 use std::sync::Arc;
 
 /// Default relative accuracy in ε of the lattice of losses. The number of lattice points is proportional to
@@ -91,22 +92,46 @@ impl Account {
             return round.epsilon(delta);
         }
         let tail = ln_tail(delta.ln(), self.total());
-        let (lower, best) = self.best(0.0, (-2.0 * delta.ln()).sqrt(), |strategy| {
-            self.attained_epsilon(strategy, tail, delta)
-        })?;
-        let upper = self.pessimistic(tail)?;
-        let numerics = self.numerics(Want::Dominating, upper.infinite(), tail)?;
-        let most = upper.epsilon(delta);
-        let local =
-            gaussian_alone(&self.described()).map_or(f64::INFINITY, |mu| gdp_epsilon(mu, delta));
-        let (most, method) = match local < most {
-            true => (local, self.method_alone()),
-            false => (most, self.method(Want::Dominating, tail)?),
-        };
+        // Searches along a tail take one evaluation after the other: the two bounds share the cores.
+        let (lower, upper) = rayon::join(
+            || {
+                self.best(0.0, (-2.0 * delta.ln()).sqrt(), |strategy| {
+                    self.attained_epsilon(strategy, tail, delta)
+                })
+            },
+            || self.upper(tail, delta),
+        );
+        let ((lower, best), (most, method, numerics)) = (lower?, upper?);
         finite(most, self.name(), delta)?;
         ordered(lower, most)?;
         let (most, lower) = (Epsilon::new(most)?, Epsilon::new(lower)?);
         Ok(self.answer(most, lower, best, method, numerics))
+    }
+
+    /// The upper bound of [`Account::epsilon`], its method and its accuracy: the composed distributions, or
+    /// what holds without a shuffler where that is smaller. The latter also stands in where a distribution
+    /// cannot be resolved: each bound is valid alone, so that one that cannot be had is left out.
+    fn upper(&self, tail: f64, delta: f64) -> Result<(f64, String, Numerics), Error> {
+        let described = self.described();
+        let alone = || AllAlone::new(&described).map(|alone| alone.epsilon(delta));
+        let upper = match resolved(self.pessimistic(tail))? {
+            Ok(upper) => upper,
+            Err(unresolved) => {
+                let most = alone().filter(|most| most.is_finite()).ok_or(unresolved)?;
+                return Ok((most, self.method_alone(), self.no_lattice()));
+            }
+        };
+        let numerics = self.numerics(Want::Dominating, upper.infinite(), tail)?;
+        let most = upper.epsilon(delta);
+        if most.is_infinite() {
+            let most = alone().unwrap_or(f64::INFINITY);
+            return Ok((most, self.method_alone(), numerics));
+        }
+        let local = gaussian_alone(&described).map_or(f64::INFINITY, |mu| gdp_epsilon(mu, delta));
+        Ok(match local < most {
+            true => (local, self.method_alone(), numerics),
+            false => (most, self.method(Want::Dominating, tail)?, numerics),
+        })
     }
 
     /// The lower bound of [`Account::epsilon`] alone.
@@ -127,9 +152,21 @@ impl Account {
             return Ok(round.dominating.epsilon(delta).0);
         }
         let tail = ln_tail(delta.ln(), self.total());
-        let local =
-            gaussian_alone(&self.described()).map_or(f64::INFINITY, |mu| gdp_epsilon(mu, delta));
-        Ok(self.pessimistic(tail)?.epsilon(delta).min(local))
+        let described = self.described();
+        match resolved(self.pessimistic(tail))? {
+            Ok(upper) => {
+                let most = upper.epsilon(delta);
+                let alone = match most.is_finite() {
+                    true => gaussian_alone(&described).map(|mu| gdp_epsilon(mu, delta)),
+                    false => AllAlone::new(&described).map(|alone| alone.epsilon(delta)),
+                };
+                Ok(alone.map_or(most, |alone| alone.min(most)))
+            }
+            Err(unresolved) => {
+                let alone = AllAlone::new(&described).ok_or(unresolved)?;
+                Ok(alone.epsilon(delta))
+            }
+        }
     }
 
     /// The name of the first law, for messages.
@@ -158,18 +195,28 @@ impl Account {
         if let [(round, 1)] = &self.rounds[..] {
             return round.delta(epsilon);
         }
-        let (upper, most, tail) = self.deep_enough(epsilon)?;
-        let infinite = upper.infinite();
-        let local = gaussian_alone(&self.described()).map_or(1.0, |mu| gdp_delta(mu, epsilon));
-        let (most, method) = match local < most {
-            true => (local, self.method_alone()),
-            false => (most, self.method(Want::Dominating, tail)?),
+        let described = self.described();
+        let (most, method, tail, numerics) = match resolved(self.deep_enough(epsilon))? {
+            Ok((upper, most, tail)) => {
+                let local = gaussian_alone(&described).map_or(1.0, |mu| gdp_delta(mu, epsilon));
+                let (most, method) = match local < most {
+                    true => (local, self.method_alone()),
+                    false => (most, self.method(Want::Dominating, tail)?),
+                };
+                let numerics = self.numerics(Want::Dominating, upper.infinite(), tail)?;
+                (most, method, tail, numerics)
+            }
+            Err(unresolved) => {
+                let most = AllAlone::new(&described).ok_or(unresolved)?.delta(epsilon);
+                // The lower bound needs some tail: that of this δ.
+                let tail = ln_tail(ln(most.max(Delta::SMALLEST)), self.total());
+                (most, self.method_alone(), tail, self.no_lattice())
+            }
         };
         let (lower, best) = self.best(0.0, epsilon / self.variance().sqrt(), |strategy| {
             self.attained_delta(strategy, tail, epsilon)
         })?;
         ordered(lower, most)?;
-        let numerics = self.numerics(Want::Dominating, infinite, tail)?;
         let (most, lower) = (Delta::new(most)?, Delta::new(lower)?);
         Ok(self.answer(most, lower, best, method, numerics))
     }
@@ -234,7 +281,97 @@ impl Account {
     }
 }
 
+/// A bound, or the error that its distribution could not be resolved; other errors end the answer.
+fn resolved<T>(bound: Result<T, Error>) -> Result<Result<T, Error>, Error> {
+    match bound {
+        Err(unresolved @ Error::NotResolved { .. }) => Ok(Err(unresolved)),
+        other => other.map(Ok),
+    }
+}
+
 /// A δ at which ε can be computed.
 pub(crate) fn answerable(delta: Delta) -> Result<f64, Error> {
     Ok(Delta::of_epsilon(delta.value())?.value())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::Account;
+    use crate::bound::{Delta, Epsilon};
+    use crate::cells::Fineness;
+    use crate::error::Error;
+    use crate::gaussian::{gdp_delta, gdp_epsilon};
+    use crate::laws::Priced;
+    use crate::local::Domain;
+    use crate::mechanism::Mechanism;
+    use crate::round::Round;
+    use crate::upper::{Dominating, UpperProfile};
+    use std::sync::Arc;
+
+    /// A bound that never ends, so that no lattice holds it.
+    #[derive(Debug)]
+    struct Endless;
+
+    impl UpperProfile for Endless {
+        fn name(&self) -> &'static str {
+            "endless"
+        }
+
+        fn ln_delta(&self, _: f64, _: f64) -> f64 {
+            -1.0
+        }
+
+        fn loss_limit(&self) -> f64 {
+            f64::INFINITY
+        }
+
+        fn loss_deviation(&self) -> f64 {
+            10.0
+        }
+    }
+
+    fn endless(mechanism: Mechanism, times: u64) -> Account {
+        let round = Round::new(mechanism, 1000).unwrap();
+        let mut priced = Priced::new(&round, Fineness::Rough).unwrap();
+        priced.dominating = Dominating {
+            laws: Vec::new(),
+            others: vec![Box::new(Endless)],
+        };
+        let account = Account::of(vec![(Arc::new(priced), times)]);
+        account.with_accuracy(1e-2).unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_resolved_has_the_bound_without_a_shuffler() {
+        let noise = endless(Mechanism::gaussian(2.0, Domain::Interval).unwrap(), 9);
+        assert!(matches!(
+            noise.pessimistic(-30.0),
+            Err(Error::NotResolved { .. })
+        ));
+        let answer = noise.epsilon(1e-6).unwrap();
+        let exact = gdp_epsilon(1.5, 1e-6);
+        let upper = answer.upper();
+        assert!((upper.value() / exact - 1.0).abs() < 1e-6, "{upper:?}");
+        assert!(upper.method().starts_with("local/"), "{}", upper.method());
+        assert!(answer.lower().value() < upper.value());
+        let delta = Delta::new(1e-6).unwrap();
+        assert_eq!(noise.upper_epsilon(delta.value()).unwrap(), upper.value());
+        let delta = noise.delta(Epsilon::new(3.0).unwrap()).unwrap();
+        let exact = gdp_delta(1.5, 3.0);
+        assert!((delta.upper().value() / exact - 1.0).abs() < 1e-6);
+
+        // Basic composition of a pure guarantee.
+        let bits = endless(Mechanism::binary_response(0.5).unwrap(), 3);
+        let answer = bits.epsilon(1e-12).unwrap();
+        assert!((answer.upper().value() - 1.5).abs() < 1e-9);
+    }
+
+    /// Where no local guarantee is known nothing is left.
+    #[test]
+    fn without_a_local_guarantee_it_is_still_an_error() {
+        let allocation = endless(Mechanism::random_allocation(2.0).unwrap(), 3);
+        let found = allocation.epsilon(1e-6);
+        assert!(matches!(found, Err(Error::NotResolved { .. })), "{found:?}");
+    }
 }

@@ -3,14 +3,15 @@
 //!
 //! ε rises with ε₀, with the rate of check-in and with the number of rounds, and falls with the number of
 //! users and with σ. So the values that meet a budget, by the certified upper bound, are those on one side of
-//! a threshold; it is bracketed by growing strides and then by bisection, on a logarithmic scale, until the
-//! value is within 0.05 % of one that does not meet it, or its neighbor if it is a whole number. The answer
-//! is the end that was seen to meet the budget. The same search by the lower bound gives a value that no
-//! better analysis can improve on: the end that was seen to exceed the budget, or its neighbor if it is a
-//! whole number.
+//! a threshold; `threshold` searches it until the value is within 0.05 % of it, or the neighbor of one that
+//! does not meet the budget if it is a whole number. The answer is a value that was seen to meet the budget.
+//! The same search by the lower bound gives a value that no better analysis can improve on: one that was seen
+//! to exceed the budget, or its neighbor if it is a whole number.
 //!
 //! Where δ₀ is charged for every user, ε falls with the number of users and then rises again: the search is
 //! on the side where it falls, below the number of users with about the least ε.
+
+mod threshold;
 
 use crate::account::{Account, account};
 use crate::bound::{Answer, Delta, Epsilon, Side};
@@ -21,24 +22,20 @@ use crate::plan::Plan;
 use crate::profile::{FINE, above_wanted};
 use crate::round::Round;
 use shuffledp_numerics::rounding::{ln_down, ln_up};
+use threshold::{FINE as ONE_PASS, Pass, ROUGH_FIRST, ROUGH_FIRST_BELOW, Values, threshold};
 
-/// Relative distance in the value at which the search ends: 0.05 %.
-const TOLERANCE: f64 = 5e-4;
-
-/// ε of several rounds is computed to these relative accuracies first, in less time. A rough upper bound that
-/// meets the budget decides, and a rough lower one that exceeds it does. So does a bound on the other side of
-/// the budget that is this far from it, as ln of their ratio: rough bounds may be loose.
-const ROUGH: [(f64, f64); 2] = [(1e-2, 0.4), (1e-3, 0.04)];
 /// One round is tried at an ε this much, relatively, inside or beyond the budget, so that the search for ε,
 /// which ends nearer to the truth, is on the same side.
 const MARGIN: f64 = 1e-5;
 /// The first stride of a search from scratch.
 const STRIDE: f64 = 4.0;
-/// Where a search begins near its end, the first stride is as long as it would be if ε grew with this power
-/// of the value, …
+/// The search for what no analysis can get further than begins where it would end if ε grew with this power
+/// of the value. σ has a larger one, the numbers of users and of rounds a smaller one, …
 const USUAL_POWER: f64 = 1.5;
-/// … and at least this.
-const LEAST_STRIDE: f64 = 1.01;
+/// … and goes on with this stride, …
+const FIRST_STRIDE: f64 = 1.1;
+/// … or with this one if the lower bound is far below the budget.
+const FAR: f64 = -1.0;
 
 /// The largest σ of discrete Gaussian noise, in the unit of the interval: devices draw it exactly, and are
 /// limited to it.
@@ -133,14 +130,6 @@ impl Unknown {
         };
         short.clamp(easiest.min(limit), easiest.max(limit))
     }
-
-    fn rounded(self, value: f64) -> f64 {
-        if self.is_whole() {
-            value.round()
-        } else {
-            value
-        }
-    }
 }
 
 /// A value that meets the budget.
@@ -181,16 +170,35 @@ pub fn calibrate<E: From<Error>>(
     let range = unknown.range_of(delta, &plan)?;
     let (easiest, limit, start) = range;
     account(&plan(easiest)?)?;
-    let excess = |value: f64, side: Side| {
+    let excess = |value: f64, accuracy: Option<f64>, side: Side| {
         let Ok(plan) = plan(value) else {
             // For example a sample larger than the number of users. The easiest value was seen to be valid.
             return Ok(f64::INFINITY);
         };
-        excess_of(&account(&plan)?, unknown.is_whole(), side, (at, budget))
+        let account = account(&plan)?;
+        excess_of(&account, unknown.is_whole(), (side, accuracy), (at, budget))
     };
-    let found = threshold(unknown, range, (start, STRIDE), |value| {
-        excess(value, Side::Upper)
-    })?;
+    // One round is known at one accuracy alone.
+    let is_composed = unknown == Unknown::Rounds || !is_one_round(&account(&plan(easiest)?)?);
+    let passes = |side: Side| -> &[Pass] {
+        match side {
+            _ if !is_composed => &ONE_PASS,
+            Side::Lower if !unknown.is_whole() => &ROUGH_FIRST_BELOW,
+            _ => &ROUGH_FIRST,
+        }
+    };
+    let values = |side: Side| Values {
+        easiest,
+        limit,
+        whole: unknown.is_whole(),
+        meets: side == Side::Upper,
+    };
+    let search = |side: Side, first: (f64, f64)| {
+        threshold(values(side), first, passes(side), |value, accuracy| {
+            excess(value, accuracy, side)
+        })
+    };
+    let found = search(Side::Upper, (start, STRIDE))?;
     let Some(value) = found.met else {
         return Err(E::from(Error::BudgetNotMet {
             parameter: unknown.parameter(),
@@ -199,7 +207,7 @@ pub fn calibrate<E: From<Error>>(
             target: budget,
         }));
     };
-    let is_extreme = found.unmet.is_none();
+    let is_extreme = value == limit;
     // To the side where ε is smaller, so that the value still meets the budget.
     let value = unknown.short(value, easiest, range);
     let attains = |(round, _): &(Round, u64)| round.mechanism().has_lower_bound();
@@ -209,10 +217,13 @@ pub fn calibrate<E: From<Error>>(
         // What meets the budget by the upper bound meets it by the lower one.
         true => {
             let known = excess_over(budget, answer.lower().value());
-            let stride = (-known / USUAL_POWER).exp().clamp(LEAST_STRIDE, STRIDE);
-            let found = threshold(unknown, range, (value, stride), |tried| {
-                excess(tried, Side::Lower)
-            })?;
+            let first = match known > FAR {
+                true => (value.ln() - known / USUAL_POWER * (limit / easiest).ln().signum()).exp(),
+                false => value,
+            };
+            let stride = if known > FAR { FIRST_STRIDE } else { STRIDE };
+            let first = first.clamp(easiest.min(limit), easiest.max(limit));
+            let found = search(Side::Lower, (first, stride))?;
             Some(match found.unmet {
                 None => limit,
                 Some(_) if unknown.is_whole() => found.met.unwrap_or(value),
@@ -231,12 +242,12 @@ pub fn calibrate<E: From<Error>>(
 }
 
 /// How far the bound of one side is above the budget: positive if it exceeds it, negative or zero if it meets
-/// it. Of several rounds it is ln of ε over the budget, computed roughly where that decides. Of one round too
-/// where a whole number is searched for: the next number may be closer than the margin of a rounding.
+/// it. Of several rounds it is ln of ε over the budget. Of one round too where a whole number is searched:
+/// the next number may be closer than the margin of a rounding.
 fn excess_of(
     account: &Account,
     is_whole: bool,
-    side: Side,
+    (side, accuracy): (Side, Option<f64>),
     (delta, budget): (f64, f64),
 ) -> Result<f64, Error> {
     let excess = |account: &Account| {
@@ -251,18 +262,20 @@ fn excess_of(
         [(round, 1)] => return Ok(round.excess(side, delta, budget)),
         _ => {}
     }
-    for (accuracy, clearly) in ROUGH {
-        let rough = excess(&account.clone().with_accuracy(accuracy)?)?;
-        let decides = match side {
-            Side::Upper => rough <= 0.0 || rough > clearly,
-            // A lower bound of zero may be one that was lost.
-            Side::Lower => rough > 0.0 || rough < -clearly && rough.is_finite(),
-        };
-        if decides {
+    let passes = ROUGH_FIRST_BELOW.iter().filter_map(|pass| pass.accuracy);
+    for rough in passes.filter(|rough| accuracy.is_some_and(|most| *rough <= most)) {
+        let rough = excess(&account.clone().with_accuracy(rough)?)?;
+        // A lower bound of zero may be one that was lost, and says nothing about where the threshold is.
+        if side == Side::Upper || rough.is_finite() {
             return Ok(rough);
         }
     }
     excess(account)
+}
+
+/// Whether it is a single round, which is answered without composition.
+fn is_one_round(account: &Account) -> bool {
+    matches!(account.rounds[..], [(_, 1)])
 }
 
 impl Priced {
@@ -337,90 +350,4 @@ fn users_with_least_epsilon<E>(
         }
     }
     Ok(best.0)
-}
-
-/// Two values on either side of the threshold, as close as the search goes.
-#[derive(Clone, Copy, Debug)]
-struct Threshold {
-    /// Seen to meet the budget; none if no value does.
-    met: Option<f64>,
-    /// Seen to exceed the budget; none if no value does.
-    unmet: Option<f64>,
-}
-
-/// Where ε reaches the budget. `excess` is positive where it is larger.
-fn threshold<E>(
-    unknown: Unknown,
-    (easiest, limit, _): (f64, f64, f64),
-    (start, mut stride): (f64, f64),
-    excess: impl Fn(f64) -> Result<f64, E>,
-) -> Result<Threshold, E> {
-    let (mut met, mut unmet) = (None::<(f64, f64)>, None::<(f64, f64)>);
-    // Growing strides towards the threshold, until it lies between two values.
-    let mut value = unknown.rounded(start);
-    loop {
-        let found = excess(value)?;
-        let reached = found <= 0.0;
-        match reached {
-            true => met = Some((value, found)),
-            false => unmet = Some((value, found)),
-        }
-        let towards = if reached { limit } else { easiest };
-        if met.is_some() && unmet.is_some() || value == towards {
-            break;
-        }
-        let next = if towards > value {
-            (value * stride).min(towards)
-        } else {
-            (value / stride).max(towards)
-        };
-        value = unknown.rounded(next);
-        stride = (stride * stride).min(1e6);
-    }
-    let (Some(mut met), Some(mut unmet)) = (met, unmet) else {
-        return Ok(Threshold {
-            met: met.map(|end| end.0),
-            unmet: unmet.map(|end| end.0),
-        });
-    };
-    // On logarithmic scales ε is nearly linear in the value: interpolate, and aim a little above and below
-    // the result in turn, so that both ends of the bracket move.
-    let mut steps = 0;
-    loop {
-        let (low, high) = (met.0.min(unmet.0), met.0.max(unmet.0));
-        let close = if unknown.is_whole() {
-            high - low <= 1.0
-        } else {
-            high <= low * (1.0 + TOLERANCE)
-        };
-        if close {
-            return Ok(Threshold {
-                met: Some(met.0),
-                unmet: Some(unmet.0),
-            });
-        }
-        let aimed = met.1 / (met.1 - unmet.1);
-        let part = if steps % 3 == 2 || !aimed.is_finite() {
-            0.5
-        } else {
-            aimed
-        };
-        let nudge = 1.0 + if steps % 2 == 0 { 0.3 } else { -0.3 } * TOLERANCE;
-        let aim = (met.0.ln() + (unmet.0.ln() - met.0.ln()) * part).exp() * nudge;
-        let mut middle = unknown.rounded(aim);
-        if middle <= low || middle >= high {
-            middle = unknown.rounded(if unknown.is_whole() {
-                (0.5 * (low + high)).clamp(low + 1.0, high - 1.0)
-            } else {
-                low.sqrt() * high.sqrt()
-            });
-        }
-        let found = excess(middle)?;
-        if found <= 0.0 {
-            met = (middle, found);
-        } else {
-            unmet = (middle, found);
-        }
-        steps += 1;
-    }
 }

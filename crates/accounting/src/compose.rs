@@ -357,3 +357,82 @@ pub(crate) fn ln_gaussian_delta(epsilon: f64, variance: f64) -> f64 {
     let z = ((epsilon - 0.5 * variance) / deviation).max(0.0);
     -0.5 * z * z - ln(1.0 + z * z) + expm1(-deviation).abs().max(1e-300).ln()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::Composition;
+    use crate::atoms::Atoms;
+    use crate::bound::Side;
+    use crate::local::LocalEpsilon;
+    use crate::pld::{ComposedRounds, Pld, Resolution};
+    use crate::profile::Profile;
+
+    /// The distribution of one response of an unshuffled bit, a loss of ±ε₀.
+    fn bit(epsilon0: f64) -> Pld {
+        let atoms = Atoms::ldp(LocalEpsilon::new(epsilon0).unwrap()).unwrap();
+        let profile = [Profile::new(atoms, 1)];
+        let composed = ComposedRounds {
+            rounds: 1.0,
+            deviation: epsilon0,
+        };
+        let resolution = Resolution::for_accuracy(&profile, Side::Upper, 1e-3, -50.0, composed);
+        Pld::pessimistic(&profile, resolution).unwrap()
+    }
+
+    /// δ(0) of bits by enumeration: the total variation distance of products, Σ (p − q)₊ over all outcomes.
+    fn at_zero(bits: &[f64]) -> f64 {
+        let total = (0..1u32 << bits.len()).map(|outcome| {
+            let (mut p, mut q) = (1.0, 1.0);
+            for (i, epsilon0) in bits.iter().enumerate() {
+                let (kept, flipped) = (
+                    1.0 / (1.0 + (-epsilon0).exp()),
+                    1.0 / (1.0 + epsilon0.exp()),
+                );
+                let is_kept = outcome >> i & 1 == 0;
+                p *= if is_kept { kept } else { flipped };
+                q *= if is_kept { flipped } else { kept };
+            }
+            (p - q).max(0.0)
+        });
+        total.sum()
+    }
+
+    /// Above the truth, and at most the sum of the rounds' own: for one round the two are the same, so that
+    /// nothing may be missing from the bound, and nothing be in it twice.
+    #[test]
+    fn the_bound_near_zero_is_above_the_truth_and_below_the_sum() {
+        for kinds in [
+            &[(0.01, 1)][..],
+            &[(1.0, 1)],
+            &[(0.1, 4)],
+            &[(0.02, 3), (0.3, 2)],
+            &[(2.0, 9)],
+        ] {
+            let mut composition = Composition::new(Side::Upper);
+            let (mut bits, mut sum) = (Vec::new(), 0.0);
+            for &(epsilon0, times) in kinds {
+                assert!(composition.add(&bit(epsilon0), times));
+                bits.extend(vec![epsilon0; times as usize]);
+                sum += times as f64 * at_zero(&[epsilon0]);
+            }
+            let (bound, truth) = (composition.most_at_zero(), at_zero(&bits));
+            assert!(bound >= truth * (1.0 - 1e-12), "{kinds:?}: {bound} {truth}");
+            // The lattice is coarse, and its masses add up to a little more than one.
+            assert!(bound <= sum * 1.01, "{kinds:?}: {bound} {sum}");
+            if bits.len() == 1 {
+                assert!(bound <= truth * 1.01, "{kinds:?}: {bound} {truth}");
+            }
+        }
+    }
+
+    /// Where the bound meets δ no integral is needed, and nowhere else is ε said to be 0 that is not.
+    #[test]
+    fn epsilon_is_zero_only_where_delta_of_zero_is_small_enough() {
+        let mut composition = Composition::new(Side::Upper);
+        assert!(composition.add(&bit(0.1), 4));
+        let truth = at_zero(&[0.1; 4]);
+        assert_eq!(composition.epsilon(1.02 * composition.most_at_zero()), 0.0);
+        assert!(composition.epsilon(0.98 * truth) > 0.0);
+    }
+}

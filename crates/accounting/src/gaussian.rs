@@ -176,7 +176,19 @@ fn raised(point: Point) -> Atom {
 
 /// δ(ε) of μ-GDP, rounded up.
 pub(crate) fn gdp_delta(mu: f64, epsilon: f64) -> f64 {
-    let (value, error) = gdp_delta_and_error(mu, epsilon);
+    let far = epsilon / mu + 0.5 * mu;
+    let (value, error) = if far < DEEPEST_TAIL && epsilon < 700.0 {
+        gdp_delta_and_error(mu, epsilon)
+    } else {
+        // e^ε Φ(−far) = φ(near) Φ(−far)/φ(far) from below: the fourth convergent of the continued fraction of
+        // the quotient, which is below it, and within 1e-11 of it so far out.
+        let near = epsilon / mu - 0.5 * mu;
+        let square = far * far;
+        let quotient = (square + 5.0) / (square * (square + 6.0) + 3.0) * far;
+        let (first, second) = (tail(near), density(near, 0.0) * quotient);
+        let error = (near * near + epsilon + 16.0) * f64::EPSILON * (first + second);
+        (first - second, error)
+    };
     (value.max(0.0) + error).clamp(f64::MIN_POSITIVE, 1.0)
 }
 
@@ -197,15 +209,11 @@ pub(crate) fn gdp_delta_below(mu: f64, epsilon: f64) -> f64 {
     (value - error - f64::MIN_POSITIVE).max(0.0)
 }
 
-/// δ(ε) of μ-GDP, and how far off it may be.
+/// δ(ε) of μ-GDP, and how far off it may be, where e^ε and both tails are normal doubles.
 fn gdp_delta_and_error(mu: f64, epsilon: f64) -> (f64, f64) {
     let (near, far) = (epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu);
     let first = tail(near);
-    // Where e^ε overflows the second term is left out, which is safe for an upper bound.
-    let second = match exp(epsilon) {
-        growth if growth.is_finite() => growth * tail(far),
-        _ => 0.0,
-    };
+    let second = exp(epsilon) * tail(far);
     // Φ at a rounded argument z is off by up to z² units in the last place, e^ε by ε of them.
     let error = |z: f64, term: f64| (z * z + epsilon + 16.0) * f64::EPSILON * term;
     (first - second, error(near, first) + error(far, second))
@@ -221,7 +229,7 @@ pub(crate) fn gdp_epsilon(mu: f64, delta: f64) -> f64 {
     let limit = 0.5 * mu * mu + mu * 39.0;
     let meets = |epsilon: f64| gdp_delta(mu, epsilon) <= delta * (1.0 - 1e-12);
     // No ε suffices at δ = 0; the end of the search must have been seen to hold.
-    if limit > 700.0 || !meets(limit) {
+    if !meets(limit) {
         return f64::INFINITY;
     }
     bisect(0.0, limit, Stop::within(1e-12), meets).holds
@@ -230,7 +238,7 @@ pub(crate) fn gdp_epsilon(mu: f64, delta: f64) -> f64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{gdp_delta, interval_blanket, pair, pair_above};
+    use super::{gdp_delta, gdp_epsilon, interval_blanket, pair, pair_above};
     use crate::cells::Fineness;
     use crate::profile::{Direction, Profile};
 
@@ -269,6 +277,49 @@ mod tests {
             assert!(
                 high / low - 1.0 < 2.0 * digits + 1e-6,
                 "sigma {sigma} n {users}: [{low}, {high}] is wide"
+            );
+        }
+    }
+
+    /// δ where e^ε overflows or the second tail is no normal double, against quadrature in the loss: δ is the
+    /// integral of (1 − e^{−μ(x − near)}) φ(x) over x > near.
+    #[test]
+    fn delta_of_large_losses_has_its_value() {
+        for (mu, epsilon) in [
+            (38.0, 690.0),
+            (37.3, 2000.0),
+            (20.0, 500.0),
+            (3.0, 112.0),
+            (100.0, 8000.0),
+            (100.0, 5000.0),
+            (1000.0, 510_000.0),
+        ] {
+            let near: f64 = epsilon / mu - 0.5 * mu;
+            let step = 1e-3 / mu.max(near.abs());
+            let truth: f64 = (0..4_000_000)
+                .map(|i| (f64::from(i) + 0.5) * step)
+                .take_while(|y| 0.5 * y * y + near * y < 45.0)
+                .map(|y| -(-mu * y).exp_m1() * (-0.5 * y * y - near * y).exp() * step)
+                .sum();
+            let truth = truth * (-0.5 * near * near).exp() / (2.0 * std::f64::consts::PI).sqrt();
+            let found = gdp_delta(mu, epsilon);
+            assert!(
+                found >= truth * (1.0 - 1e-6) && found <= truth * (1.0 + 1e-6),
+                "mu {mu} epsilon {epsilon}: {found} against {truth}"
+            );
+        }
+    }
+
+    /// ε beyond 700, where e^ε overflows, and one on either side of it.
+    #[test]
+    fn epsilon_of_large_losses_is_found() {
+        for (mu, delta) in [(20.0, 1e-9), (37.3, 1e-300), (1e3, 1e-6), (1e5, 0.5)] {
+            let epsilon = gdp_epsilon(mu, delta);
+            assert!(epsilon.is_finite());
+            assert!(gdp_delta(mu, epsilon) <= delta, "{mu} {delta}");
+            assert!(
+                gdp_delta(mu, epsilon * (1.0 - 1e-6)) > delta,
+                "{mu} {delta}"
             );
         }
     }

@@ -9,8 +9,8 @@ use crate::compose::{self, Composition, ln_gaussian_delta, ln_tail};
 use crate::error::Error;
 use crate::laws::{Attained, Want};
 use crate::lower::LowerProfile;
-use crate::pld::ComposedRounds;
-use crate::profile::Direction;
+use crate::pld::{ComposedRounds, RARE, is_deep};
+use crate::profile::{Direction, Profile};
 use crate::round::Round;
 use crate::upper::BY_LAWS;
 use crate::upper::alone::ALONE;
@@ -144,6 +144,13 @@ impl Account {
         tail: f64,
         delta: f64,
     ) -> Result<f64, Error> {
+        if is_deep(tail) {
+            let one = |profile: &LowerProfile| profile.epsilon(delta);
+            let one = self.chosen_profiles(strategy).map(one).fold(0.0, f64::max);
+            if self.is_rare_and_slow(strategy, one) {
+                return Ok(one);
+            }
+        }
         let mut value = self.optimistic(strategy, tail)?.epsilon(delta);
         // A lattice that reaches less far is finer. Losses beyond it are dropped, which lowers the bound.
         let mut reach = tail;
@@ -157,6 +164,18 @@ impl Account {
             }
         }
         Ok(value)
+    }
+
+    /// Whether a loss of one round is so many standard deviations of all of them that it is a rare large one,
+    /// and points of the lattice take long. At a tiny δ such a lattice takes tens of seconds and is so coarse
+    /// that it gains little over the one round that has the loss.
+    fn is_rare_and_slow(&self, strategy: &Strategy, loss: f64) -> bool {
+        let is_slow = |profile: &LowerProfile| profile.law().is_some_and(Profile::is_expensive);
+        let chosen = self
+            .chosen_profiles(strategy)
+            .map(LowerProfile::loss_deviation);
+        let largest = chosen.fold(0.0, f64::max);
+        loss > RARE * largest * self.total().sqrt() && self.chosen_profiles(strategy).all(is_slow)
     }
 
     /// δ at ε that a strategy attains, in the same way.
@@ -279,6 +298,18 @@ impl Account {
             integral: compose::TARGET,
             search: compose::TOLERANCE,
         })
+    }
+
+    /// The accuracy of an upper bound in closed form: there is no lattice.
+    pub(crate) fn no_lattice(&self) -> Numerics {
+        Numerics::Lattice {
+            accuracy: self.accuracy,
+            step: 0.0,
+            points: 0,
+            infinite_loss: 0.0,
+            integral: compose::TARGET,
+            search: compose::TOLERANCE,
+        }
     }
 
     /// The name of the upper bound: the theorems behind the composed distributions, or the laws.

@@ -111,6 +111,22 @@ pub fn exp_minus_1_minus_x(x: f64) -> f64 {
     }
 }
 
+/// e^x − 1 − x, e^x − 1 and e^x for the price of one exponential. The first is that of
+/// [`exp_minus_1_minus_x`]; the two others are known to two units in the last place.
+#[inline]
+pub fn exponentials(x: f64) -> (f64, f64, f64) {
+    let (second, first) = if x.abs() < 0.35 {
+        let second = exp_minus_1_minus_x(x);
+        (second, x + second)
+    } else {
+        let first = expm1(x);
+        (first - x, first)
+    };
+    // Further down 1 would cancel.
+    let whole = if x > -0.5 { 1.0 + first } else { exp(x) };
+    (second, first, whole)
+}
+
 /// sin x − x, without cancellation near 0.
 #[inline]
 pub fn sin_minus_x(x: f64) -> f64 {

@@ -61,6 +61,7 @@ use lattice::{Lattice, MOST_POINTS};
 use lowered::Enclosed;
 pub use resolution::{ComposedRounds, Resolution, Values};
 use resolution::{LARGEST_LOSS, POINTS, is_direct};
+pub(crate) use resolution::{RARE, is_deep};
 use shuffledp_numerics::enclosure::Wanted;
 use shuffledp_numerics::lattice::Measure;
 use shuffledp_numerics::rounding::{ROUNDING_TWICE, exp_up};

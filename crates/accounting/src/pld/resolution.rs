@@ -22,7 +22,7 @@ pub(super) const POINTS: f64 = 2500.0;
 const BOUND_POINTS: f64 = 10_000.0;
 /// Losses count as rare and large where the tail begins more than this many standard deviations from zero.
 /// The tail of a Gaussian loss begins below 40.
-const RARE: f64 = 300.0;
+pub(crate) const RARE: f64 = 300.0;
 /// Relative accuracy in ε to which laws with such losses are evaluated: coarser than elsewhere, because each
 /// evaluation takes milliseconds.
 const RARE_ACCURACY: f64 = 1e-3;
@@ -214,7 +214,7 @@ impl Resolution {
 }
 
 /// Whether a tail is that of a tiny δ. A moment has a deeper one, where all of a law matters.
-fn is_deep(ln_tail: f64) -> bool {
+pub(crate) fn is_deep(ln_tail: f64) -> bool {
     (SMALLEST_LN_TAIL..DEEP).contains(&ln_tail)
 }
 

@@ -163,6 +163,8 @@ impl Dominating {
     /// Whether some bound shows that ln δ(ε) is at most this. The first one that does ends the search, so
     /// that a fast bound in front saves the evaluation of the others.
     pub(crate) fn meets(&self, epsilon: f64, ln_delta: f64) -> bool {
+        // No bound in closed form says less than that: a search for a smaller one would not end.
+        let ln_delta = ln_delta.max(ln_of(0.0));
         let others = self.others.iter();
         others
             .into_iter()
@@ -356,6 +358,16 @@ mod tests {
     use crate::local::Domain;
     use crate::mechanism::Mechanism;
     use crate::round::Round;
+
+    /// A tail below the least δ that a closed form says is met where they end, so that a lattice ends there:
+    /// one that did not had likelihood ratios beyond the doubles, and no distribution.
+    #[test]
+    fn a_tail_below_all_closed_forms_is_met() {
+        let mechanism = Mechanism::gaussian(0.625, Domain::Ball).unwrap();
+        let round = Round::new(mechanism, 1_000_000_000_000_000).unwrap();
+        let bounds = Priced::new(&round, Fineness::Coarse).unwrap().dominating;
+        assert!(bounds.meets(150.0, -713.0) && !bounds.meets(20.0, -713.0));
+    }
 
     /// Where the law wins, where the bound without a shuffler does, and where they are close.
     #[test]

@@ -16,7 +16,7 @@
 //! Standing: certified. The cost does not depend on m.
 
 use super::Sum;
-use super::tilt::{ErrorScale, Tilted, largest_exponent};
+use super::tilt::{self, ErrorScale, Tilted};
 use crate::enclosure::LnEnclosure;
 use crate::laplace::{self, Kernel, Line, Node};
 use crate::near_zero::NearZero;
@@ -75,7 +75,7 @@ struct SumLine<'a> {
     sum: &'a Sum<'a>,
     tilted: &'a Tilted,
     rays: Vec<Ray>,
-    /// M(c) − 1 when near one.
+    /// M(c) − 1 when near one, else not a number.
     excess: f64,
     /// The exponent taken out of M when not near one.
     top: f64,
@@ -104,38 +104,34 @@ struct Moment {
 impl<'a> SumLine<'a> {
     fn new(sum: &'a Sum<'a>, tilted: &'a Tilted, most_work: f64) -> Self {
         let (c, tilt) = (tilted.saddle.c, &tilted.tilt);
-        let top = if tilt.near_one {
-            0.0
-        } else {
-            largest_exponent(sum, c)
-        };
-        let rays: Vec<Ray> = sum
-            .atoms
-            .iter()
+        // Every atom's exponential once: the sums below take it from here.
+        let (factors, top) = tilt::tilted(sum, c, tilt.near_one);
+        let known = sum.atoms.iter().zip(&factors);
+        let rays: Vec<Ray> = known
             // Near one, an atom at zero contributes nothing to M − 1.
-            .filter(|atom| atom.weight > 0.0 && !(tilt.near_one && atom.value == 0.0))
-            .map(|atom| Ray {
+            .filter(|(atom, _)| atom.weight > 0.0 && !(tilt.near_one && atom.value == 0.0))
+            .map(|(atom, &tilted)| Ray {
                 weight: atom.weight,
                 value: atom.value,
-                tilted: exp(c * atom.value - top),
-                tilted_minus_1: expm1(c * atom.value),
+                tilted,
+                // Used near one alone.
+                tilted_minus_1: match tilt.near_one {
+                    true => expm1(c * atom.value),
+                    false => f64::NAN,
+                },
             })
             .collect();
-        let excess = c * sum.mean
-            + sum
-                .atoms
-                .iter()
-                .map(|atom| atom.weight * exp_minus_1_minus_x(c * atom.value))
-                .sum::<f64>();
+        let second = |atom: &super::Atom| atom.weight * exp_minus_1_minus_x(c * atom.value);
+        let excess = match tilt.near_one {
+            true => c * sum.mean + sum.atoms.iter().map(second).sum::<f64>(),
+            false => f64::NAN,
+        };
         let moment = exp(tilt.ln_moment - top);
         // Tilted expectations; the values are known to within 8ε of their magnitudes.
         let expect = |f: &dyn Fn(&super::Atom) -> f64| {
-            let tilted = |atom: &super::Atom| atom.weight * exp(c * atom.value - top);
-            sum.atoms
-                .iter()
-                .map(|atom| tilted(atom) * f(atom))
-                .sum::<f64>()
-                / moment
+            let known = sum.atoms.iter().zip(&factors);
+            let terms = known.map(|(atom, factor)| atom.weight * factor * f(atom));
+            terms.sum::<f64>() / moment
         };
         let magnitude = expect(&|atom| atom.magnitude);
         let absolute_deviation = expect(&|atom| (atom.value - tilt.mean).abs()) * (1.0 + 1e-6)
@@ -170,7 +166,7 @@ impl<'a> SumLine<'a> {
             rays,
             excess,
             top,
-            errors: ErrorScale::new(sum, c, tilt.near_one),
+            errors: ErrorScale::of(sum, &factors, top, tilt.near_one),
             absolute_deviation,
             range: high - low,
             near_zero,

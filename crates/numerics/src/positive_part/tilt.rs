@@ -12,7 +12,7 @@ use super::Sum;
 use crate::laplace::{Kernel, Saddle};
 use crate::rounding::ROUNDING;
 use crate::saddle::{Found, SaddleSearch};
-use crate::special::{exp, exp_minus_1_minus_x, expm1, ln, ln_1p};
+use crate::special::{exp, exponentials, ln, ln_1p};
 
 /// The values are in units of the largest one, so that c has a known order of magnitude and bisection can use
 /// the arithmetic middle.
@@ -36,54 +36,39 @@ pub(super) struct Tilt {
 
 impl Tilt {
     pub(super) fn at(sum: &Sum, c: f64) -> Self {
-        let excess: f64 = c * sum.mean
-            + sum
-                .atoms
-                .iter()
-                .map(|atom| atom.weight * exp_minus_1_minus_x(c * atom.value))
-                .sum::<f64>();
-        let size: f64 = -c * sum.mean
-            + sum
-                .atoms
-                .iter()
-                .map(|atom| atom.weight * exp_minus_1_minus_x(c * atom.value).abs())
-                .sum::<f64>();
+        // One pass has all exponentials: laws have hundreds of atoms, and a saddle takes several passes.
+        let mut tilted = Vec::with_capacity(sum.atoms.len());
+        let (mut second_order, mut slope) = (0.0, 0.0);
+        for atom in sum.atoms {
+            let (second, first, whole) = exponentials(c * atom.value);
+            second_order += atom.weight * second;
+            slope += atom.weight * atom.value * first;
+            tilted.push(atom.weight * whole);
+        }
+        let excess = c * sum.mean + second_order;
+        // No term of the second order is negative.
+        let size = second_order - c * sum.mean;
         if size < 0.5 {
             let moment = 1.0 + excess;
-            let slope: f64 = sum.mean
-                + sum
-                    .atoms
-                    .iter()
-                    .map(|atom| atom.weight * atom.value * expm1(c * atom.value))
-                    .sum::<f64>();
-            let mean = slope / moment;
-            let variance = sum
-                .atoms
-                .iter()
-                .map(|atom| atom.weight * exp(c * atom.value) * (atom.value - mean).powi(2))
-                .sum::<f64>()
-                / moment;
+            let mean = (sum.mean + slope) / moment;
             Self {
                 ln_moment: ln_1p(excess),
                 mean,
-                variance,
+                variance: variance(sum, &tilted, mean) / moment,
                 near_one: true,
             }
         } else {
             let top = largest_exponent(sum, c);
+            tilted.clear();
             let weights = |atom: &super::Atom| atom.weight * exp(c * atom.value - top);
-            let moment: f64 = sum.atoms.iter().map(weights).sum();
-            let mean = sum.atoms.iter().map(|a| weights(a) * a.value).sum::<f64>() / moment;
-            let variance = sum
-                .atoms
-                .iter()
-                .map(|a| weights(a) * (a.value - mean).powi(2))
-                .sum::<f64>()
-                / moment;
+            tilted.extend(sum.atoms.iter().map(weights));
+            let moment: f64 = tilted.iter().sum();
+            let values = sum.atoms.iter().zip(&tilted);
+            let mean = values.map(|(a, weight)| weight * a.value).sum::<f64>() / moment;
             Self {
                 ln_moment: top + ln(moment),
                 mean,
-                variance,
+                variance: variance(sum, &tilted, mean) / moment,
                 near_one: false,
             }
         }
@@ -95,6 +80,14 @@ impl Tilt {
     }
 }
 
+/// Σ p (x − mean)², p the weights given.
+fn variance(sum: &Sum, weights: &[f64], mean: f64) -> f64 {
+    let values = sum.atoms.iter().zip(weights);
+    values
+        .map(|(a, weight)| weight * (a.value - mean).powi(2))
+        .sum()
+}
+
 /// max c·x over the atoms that can occur.
 pub(super) fn largest_exponent(sum: &Sum, c: f64) -> f64 {
     sum.atoms
@@ -102,6 +95,17 @@ pub(super) fn largest_exponent(sum: &Sum, c: f64) -> f64 {
         .filter(|atom| atom.weight > 0.0)
         .map(|atom| c * atom.value)
         .fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// e^{cx − top} of every atom, and top: zero where M is near one, else the largest exponent.
+pub(super) fn tilted(sum: &Sum, c: f64, near_one: bool) -> (Vec<f64>, f64) {
+    let top = if near_one {
+        0.0
+    } else {
+        largest_exponent(sum, c)
+    };
+    let of = |atom: &super::Atom| exp(c * atom.value - top);
+    (sum.atoms.iter().map(of).collect(), top)
 }
 
 /// How errors in the atoms propagate to M on the line c + iθ.
@@ -119,11 +123,12 @@ pub(super) struct ErrorScale {
 
 impl ErrorScale {
     pub(super) fn new(sum: &Sum, c: f64, near_one: bool) -> Self {
-        let top = if near_one {
-            0.0
-        } else {
-            largest_exponent(sum, c)
-        };
+        let (tilted, top) = tilted(sum, c, near_one);
+        Self::of(sum, &tilted, top, near_one)
+    }
+
+    /// The same if e^{cx − `top`} is known.
+    pub(super) fn of(sum: &Sum, tilted: &[f64], top: f64, near_one: bool) -> Self {
         let mut scale = Self {
             mean: sum.mean.abs(),
             quadratic: 0.0,
@@ -131,8 +136,7 @@ impl ErrorScale {
             linear: 0.0,
             near_one,
         };
-        for atom in sum.atoms {
-            let tilted = exp(c * atom.value - top);
+        for (atom, &tilted) in sum.atoms.iter().zip(tilted) {
             let y = atom.magnitude;
             scale.quadratic += atom.weight * 2.0 * y * y * tilted.max(1.0);
             let floor = if near_one { 1.0 } else { 0.0 };
