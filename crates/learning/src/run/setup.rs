@@ -604,6 +604,9 @@ fn prepared(spec: &RunSpec, data: Data) -> Result<Prepared, Error> {
         FeatureKind::SmoothGradients => {
             ", each as 200 smooth gradients, which a device computes from its own picture"
         }
+        FeatureKind::ColorGradients => {
+            ", each as 448 smooth gradients and colors, which a device computes from its own picture"
+        }
         FeatureKind::Scattering => {
             ", each as scattering coefficients, which a device computes from its own picture"
         }
