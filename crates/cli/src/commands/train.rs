@@ -212,8 +212,8 @@ struct TrainFlags {
     /// Rounds between two lines of accuracy and epsilon [default: a twentieth of all]
     #[arg(long, value_name = "K", help_heading = "Output")]
     every: Option<Count>,
-    /// Seed of a simulation: the same seed gives the same run, and its randomness protects nobody [default:
-    /// the operating system's randomness]
+    /// Seed of a simulation, of a network's initial parameters too: the same seed gives the same run, and its
+    /// randomness protects nobody [default: the operating system's randomness]
     #[arg(long, value_name = "S", help_heading = "Output")]
     seed: Option<Count>,
 }
@@ -570,6 +570,7 @@ impl TrainFlags {
             delta: self.delta.0,
             every: count(self.every),
             seed: count(self.seed),
+            start: None,
         })
     }
 
