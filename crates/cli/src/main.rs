@@ -8,6 +8,8 @@
 mod choice;
 mod commands;
 mod failure;
+#[cfg(feature = "train")]
+mod interrupt;
 mod manual;
 mod number;
 mod output;

@@ -127,6 +127,16 @@ fn the_page_on_training_has_the_table_of_its_exhibit() {
         .collect();
     assert_eq!(rows.len(), 7);
     assert!(page.contains(&rows.join("\n")));
+    // On CIFAR-10.
+    let cifar10 =
+        std::fs::read_to_string(committed().join("shuffled-check-in/figure-6b.md")).unwrap();
+    let budgets: Vec<&str> = cifar10
+        .lines()
+        .skip_while(|line| !line.starts_with("| ε |"))
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    assert_eq!(budgets.len(), 4);
+    assert!(page.contains(&budgets.join("\n")));
     for row in &rows[2..] {
         let mut cells = row
             .split('|')
@@ -161,7 +171,7 @@ fn exhibits_that_learn_are_left_out_without_data() {
     let last = text.lines().last().unwrap();
     assert_eq!(
         last,
-        "Left out without --data, a folder with MNIST's files (`scripts/fetch-data mnist DIR` fetches \
+        "Left out without --data, a folder with the files of MNIST (`scripts/fetch-data mnist DIR` fetches \
          them): enhanced-rdp/figure-4"
     );
     assert!(out.join("enhanced-rdp/figure-3.md").exists());

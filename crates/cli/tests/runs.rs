@@ -1,8 +1,9 @@
 //! The logs of runs under `papers/` are of commands that train as they say: a shortened run of the same
 //! command has the first rows of the log.
 //!
-//! MNIST is read from the folder that `SHUFFLEDP_MNIST` names. Without it the mechanism is tried on the
-//! demonstration's data: a shortened run has the first rows of a longer one.
+//! MNIST is read from the folder that `SHUFFLEDP_MNIST` names, CIFAR-10 from that of `SHUFFLEDP_CIFAR10`.
+//! Without the former the mechanism is tried on the demonstration's data: a shortened run has the first rows
+//! of a longer one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -22,6 +23,9 @@ const SHORTENED: [(&str, u64); 4] = [
     ("shuffled-check-in/runs/sample", 1000),
     ("subsampled-shuffle-rdp/runs/r-inf-seed-1", 24),
 ];
+
+/// The same on CIFAR-10.
+const SHORTENED_CIFAR10: [(&str, u64); 1] = [("shuffled-check-in/runs/cifar10", 2000)];
 
 fn logs() -> Vec<PathBuf> {
     let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
@@ -97,9 +101,25 @@ fn a_shortened_run_has_the_first_rows_of_its_log() {
         assert_eq!(short, long[..2]);
         return;
     };
-    for (name, rounds) in SHORTENED {
+    compared(&mnist, &SHORTENED);
+}
+
+#[test]
+fn a_shortened_run_on_cifar10_has_the_first_rows_of_its_log() {
+    match std::env::var("SHUFFLEDP_CIFAR10") {
+        Ok(cifar10) => compared(&cifar10, &SHORTENED_CIFAR10),
+        Err(_) => println!(
+            "SKIPPED: SHUFFLEDP_CIFAR10 is not set, so NO RUN ON CIFAR-10 is compared with its log"
+        ),
+    }
+}
+
+/// Shortened runs on the data of a folder have the first rows of their logs.
+fn compared(data: &str, shortened: &[(&str, u64)]) {
+    let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
+    for &(name, rounds) in shortened {
         let (line, rows) = read(&papers.join(format!("{name}.csv")));
-        let made = looks(&["--data", &mnist], &line, rounds);
+        let made = looks(&["--data", data], &line, rounds);
         assert!(!made.is_empty(), "{name}");
         for (made, kept) in made.iter().zip(&rows) {
             assert_eq!(made.0, kept.0, "{name}");

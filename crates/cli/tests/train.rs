@@ -144,6 +144,65 @@ fn secret_randomness_is_gone_on_with() {
     assert_ne!(record(&one)["checksum"], record(&other)["checksum"]);
 }
 
+/// Ctrl-C ends a run at once, and the last words are how to go on and what stays secret.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_says_how_to_go_on_and_what_stays_secret() {
+    use std::io::{BufRead, BufReader};
+    let out = folder("interrupted");
+    let path = out.to_str().unwrap();
+    let words = |more: &[&str]| {
+        let words = RUN.split(' ').map(str::to_owned);
+        let words: Vec<String> = words
+            .chain(more.iter().map(|&word| word.to_owned()))
+            .collect();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_shuffledp"))
+            .arg("train")
+            .args(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The table's first line: by then the run is under way.
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let seen = lines
+            .map_while(Result::ok)
+            .any(|line| line.trim_start().starts_with("10 "));
+        assert!(seen);
+        let id = child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert!(sent.success());
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(130));
+        String::from_utf8(ended.stderr).unwrap()
+    };
+    let said = words(&["--out", path]);
+    assert!(
+        said.contains(&format!("shuffledp train --resume {path}")),
+        "{said}"
+    );
+    assert!(
+        said.contains(&format!(
+            "The file key in {path} stays as secret as the data"
+        )),
+        "{said}"
+    );
+    assert!(
+        said.contains("The rounds so far have their price"),
+        "{said}"
+    );
+    assert!(out.join("key").exists());
+    let resumed = shuffledp(&["--resume", path])
+        .stdout(Stdio::null())
+        .status();
+    assert!(resumed.unwrap().success());
+    assert!(!out.join("key").exists());
+    // Of a simulation nothing is secret; without a folder nothing is kept.
+    let said = words(&["--seed", "1"]);
+    assert!(said.contains("Nothing was kept"), "{said}");
+    assert!(!said.contains("secret"), "{said}");
+}
+
 fn record(folder: &Path) -> serde_json::Value {
     serde_json::from_str(&read(folder, "record.json")).unwrap()
 }

@@ -54,7 +54,7 @@ pub use charge::Charge;
 pub use clip::Norm;
 pub use data::{Dataset, Examples, Shape};
 pub use error::Error;
-pub use features::{oriented_gradients, scattering, smooth_gradients};
+pub use features::{color_gradients, oriented_gradients, scattering, smooth_gradients};
 pub use gradients::Gradients;
 pub use models::{Activation, Model, Real, Workspace};
 pub use optimizer::{Optimizer, RateStep, Rule, Schedule};

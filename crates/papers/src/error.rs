@@ -28,10 +28,12 @@ pub enum Error {
     #[error("a run without protection has no price")]
     Unprotected,
     /// A run that is not logged was asked for without a folder of examples.
-    #[error("the run {run} is not kept, and there is no folder of MNIST to make it from")]
+    #[error("the run {run} is not kept, and there is no folder of {} to make it from", pictures.name())]
     NoData {
         /// The name of the run.
         run: String,
+        /// What it learns from.
+        pictures: crate::Pictures,
     },
     /// The log of a run cannot be read, or not be written.
     #[error("the log {}: {why}", path.display())]
@@ -42,7 +44,7 @@ pub enum Error {
         why: String,
     },
     /// An exhibit that learns was asked for without a [`School`](crate::School).
-    #[error("{exhibit} learns from MNIST, and there is no school")]
+    #[error("{exhibit} learns from pictures, and there is no school")]
     NoSchool {
         /// The exhibit.
         exhibit: &'static str,

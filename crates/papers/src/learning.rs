@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 /// Trains as a command line says.
 pub trait Learner {
-    /// Runs what stands behind `shuffledp train --data MNIST`, on the files of MNIST in a folder, in memory
-    /// and without prices. `step` is told of every round, and of how many there are. An error of the
+    /// Runs what stands behind `shuffledp train --data DIR`, on the files of a folder, in memory and without
+    /// prices. `step` is told of every round, and of how many there are. An error of the
     /// learner's own is [`Error::Run`].
     fn course(
         &self,
@@ -34,19 +34,59 @@ pub struct Course {
     pub looks: Vec<(u64, f64)>,
 }
 
+/// Labeled pictures that anybody can fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pictures {
+    /// 60,000 handwritten digits.
+    Mnist,
+    /// 50,000 photographs in color.
+    Cifar10,
+}
+
+impl Pictures {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Mnist, Self::Cifar10];
+
+    /// The name, which stands for the folder in commands.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mnist => "MNIST",
+            Self::Cifar10 => "CIFAR-10",
+        }
+    }
+
+    /// The flag of `shuffledp reproduce` that names the folder.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Self::Mnist => "--data",
+            Self::Cifar10 => "--cifar10",
+        }
+    }
+
+    /// How to fetch them.
+    pub fn fetched(self) -> &'static str {
+        match self {
+            Self::Mnist => "scripts/fetch-data mnist DIR",
+            Self::Cifar10 => "scripts/fetch-data cifar10 DIR",
+        }
+    }
+}
+
 /// A run that a command line describes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// The name of its log, without the ending, as in `shuffled-check-in/runs/sample`.
     pub(crate) log: &'static str,
-    /// What stands behind `shuffledp train --data MNIST`.
+    /// What stands behind `shuffledp train --data DIR`.
     pub(crate) line: &'static str,
+    /// What it learns from.
+    pub(crate) data: Pictures,
 }
 
 impl Run {
     /// The whole command, as a note and a log have it.
     fn command(&self) -> String {
-        format!("shuffledp train --data MNIST {}", self.line)
+        format!("shuffledp train --data {} {}", self.data.name(), self.line)
     }
 }
 
@@ -56,6 +96,7 @@ macro_rules! seeds {
         [$($crate::learning::Run {
             log: concat!($log, "-seed-", $seed),
             line: concat!($line, " --seed ", $seed),
+            data: $crate::learning::Pictures::Mnist,
         }),*]
     };
 }
@@ -67,9 +108,10 @@ type Known = (String, Rc<Course>);
 /// A round, numbers of such rounds, and δ.
 type Asked = (Round, Vec<u64>, f64);
 
-/// The folder of the examples, somebody who learns from them, and the runs so far.
+/// The folders of the examples, somebody who learns from them, and the runs so far.
 pub struct School<'a> {
-    data: Option<&'a Path>,
+    /// In the order of [`Pictures::ALL`].
+    data: [Option<&'a Path>; 2],
     learner: &'a dyn Learner,
     watch: &'a dyn Fn(u64, u64),
     /// The folder of the logs, and whether to run again what is logged.
@@ -89,13 +131,20 @@ impl<'a> School<'a> {
         watch: &'a dyn Fn(u64, u64),
     ) -> Self {
         Self {
-            data,
+            data: [data, None],
             learner,
             watch,
             kept: None,
             runs: RefCell::new(Vec::new()),
             prices: RefCell::new(Vec::new()),
         }
+    }
+
+    /// With a folder of other pictures.
+    #[must_use]
+    pub fn with(mut self, pictures: Pictures, folder: Option<&'a Path>) -> Self {
+        self.data[pictures as usize] = folder;
+        self
     }
 
     /// Reads and writes the logs of runs below this folder, as in `shuffled-check-in/runs/sample.csv`. With
@@ -112,16 +161,17 @@ impl<'a> School<'a> {
         if let Some(course) = self.known(run.log, &command)? {
             return Ok(course);
         }
-        let data = self.folder(run.log)?;
+        let data = self.folder(run.log, run.data)?;
         let mut step = |done: u64, planned: u64| (self.watch)(done, planned);
         let course = self.learner.course(data, run.line, &mut step)?;
         self.keep(run.log, &command, course)
     }
 
     /// The folder of the examples, for a run.
-    fn folder(&self, run: &str) -> Result<&'a Path, Error> {
-        self.data.ok_or_else(|| Error::NoData {
+    fn folder(&self, run: &str, pictures: Pictures) -> Result<&'a Path, Error> {
+        self.data[pictures as usize].ok_or_else(|| Error::NoData {
             run: run.to_owned(),
+            pictures,
         })
     }
 
@@ -152,7 +202,7 @@ impl<'a> School<'a> {
                 (self.watch)(done, many);
                 Ok(())
             };
-            make(self.folder(log)?, &missing, &mut keep)?;
+            make(self.folder(log, Pictures::Mnist)?, &missing, &mut keep)?;
         }
         let known = runs.iter().map(|(log, about)| {
             let course = self.known(log, about)?;
@@ -481,7 +531,7 @@ pub(crate) fn spread(values: &[f64]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Course, Learner, Line, Run, School, over_epsilon, spread};
+    use super::{Course, Learner, Line, Pictures, Run, School, over_epsilon, spread};
     use crate::Error;
     use std::cell::Cell;
     use std::path::Path;
@@ -517,6 +567,7 @@ mod tests {
             school.run(&Run {
                 log: name,
                 line: name,
+                data: Pictures::Mnist,
             })
         };
         for name in ["one", "two", "one"] {
@@ -537,7 +588,11 @@ mod tests {
             let school = School::new(data, &learner, &|_, _| ()).keeping(&folder, again);
             let log = "paper/runs/one";
             let looks = school
-                .run(&Run { log, line })
+                .run(&Run {
+                    log,
+                    line,
+                    data: Pictures::Mnist,
+                })
                 .map(|course| course.looks.clone());
             (learner.0.get(), looks.map_err(|error| error.to_string()))
         };

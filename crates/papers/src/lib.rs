@@ -16,7 +16,7 @@
 //!     .find(|exhibit| exhibit.id() == "numerical-accounting/figure-2");
 //! let exhibit = exhibit.ok_or("no such exhibit")?;
 //! assert_eq!(exhibit.paper(), "numerical-accounting");
-//! assert!(!exhibit.learns());
+//! assert!(exhibit.learns().is_none());
 //! let shown = exhibit.made(None)?;
 //! let [csv, svg, note] = exhibit.files(&shown)?;
 //! assert_eq!(note.0, "numerical-accounting/figure-2.md");
@@ -40,4 +40,4 @@ mod subsampled_shuffle_rdp;
 
 pub use error::Error;
 pub use exhibit::{Exhibit, File, Shown, exhibits, index};
-pub use learning::{Course, Learner, School};
+pub use learning::{Course, Learner, Pictures, School};

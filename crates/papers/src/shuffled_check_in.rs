@@ -1,5 +1,6 @@
 //! *Shuffled check-in: privacy amplification towards practical distributed learning*.
 
+mod figure_6b;
 mod learning;
 
 use crate::curves::{
@@ -8,6 +9,7 @@ use crate::curves::{
 };
 use crate::error::Error;
 use crate::exhibit::{Exhibit, Make, Shown};
+use crate::learning::Pictures;
 use crate::note::{markdown, note};
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair};
 use shuffledp::bounds::shuffled_check_in::{
@@ -19,7 +21,7 @@ use shuffledp::{Epsilon, Side, Standing};
 use shuffledp_plot::{Axis, EVERYWHERE, Picture};
 use shuffledp_plot::{Look, Series, Sheet};
 
-pub(super) const EXHIBITS: [Exhibit; 6] = [
+pub(super) const EXHIBITS: [Exhibit; 7] = [
     Exhibit {
         id: "shuffled-check-in/table-2",
         title: "epsilon of a hundred check-in rounds",
@@ -49,6 +51,11 @@ pub(super) const EXHIBITS: [Exhibit; 6] = [
         id: "shuffled-check-in/figure-6a",
         title: "accuracy over epsilon, from above and from below",
         make: Make::Learnt(learning::figure_6a),
+    },
+    Exhibit {
+        id: "shuffled-check-in/figure-6b",
+        title: "accuracy over epsilon on CIFAR-10, from above and from below",
+        make: Make::LearntFrom(Pictures::Cifar10, figure_6b::figure_6b),
     },
 ];
 

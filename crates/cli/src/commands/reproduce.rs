@@ -3,13 +3,14 @@
 use crate::commands::train;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use shuffledp::grouped;
 use shuffledp::learning::run::Source;
-use shuffledp_papers::{Course, Error, Exhibit, Learner, School, exhibits, index};
+use shuffledp_papers::{Course, Error, Exhibit, Learner, Pictures, School, exhibits, index};
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
+#[command(group(ArgGroup::new("pictures").args(["data", "cifar10"]).multiple(true)))]
 pub(crate) struct ReproduceArguments {
     /// An exhibit by its name, a paper for all of its exhibits, or 'all'
     #[arg(value_name = "ID", required_unless_present = "list")]
@@ -24,13 +25,19 @@ pub(crate) struct ReproduceArguments {
     /// folder of --out (`scripts/fetch-data mnist DIR` fetches them)
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Folder with the files of CIFAR-10, for those runs on it that are not logged
+    #[arg(long, value_name = "DIR")]
+    cifar10: Option<PathBuf>,
     /// Train again where the log of a run is there
-    #[arg(long, requires = "data")]
+    #[arg(long, requires = "pictures")]
     again: bool,
 }
 
 /// The data that runs need which are not logged, and its source.
-const MNIST: &str = "a folder with MNIST's files (`scripts/fetch-data mnist DIR` fetches them)";
+fn wanted(pictures: Pictures) -> String {
+    let (flag, name, fetched) = (pictures.flag(), pictures.name(), pictures.fetched());
+    format!("{flag}, a folder with the files of {name} (`{fetched}` fetches them)")
+}
 
 impl ReproduceArguments {
     /// Computes the exhibits, and returns the paths of the files written.
@@ -58,7 +65,9 @@ impl ReproduceArguments {
             progress.say(format!("round {done} of {planned}"));
         };
         let data = self.data.as_deref();
-        let school = School::new(data, &Student, &watch).keeping(&self.out, self.again);
+        let school = School::new(data, &Student, &watch)
+            .with(Pictures::Cifar10, self.cifar10.as_deref())
+            .keeping(&self.out, self.again);
         let (mut lines, mut left_out) = (String::new(), Vec::new());
         for exhibit in asked {
             progress.say(exhibit.id());
@@ -68,11 +77,11 @@ impl ReproduceArguments {
                         lines += &self.written(&name, &bytes)?;
                     }
                 }
-                Err(Error::NoData { .. }) if exhibit.id() == id => {
-                    let message = format!("--data, {MNIST}, is needed for {id}");
-                    return Err(Failure::flag("--data", message));
+                Err(Error::NoData { pictures, .. }) if exhibit.id() == id => {
+                    let message = format!("{}, is needed for {id}", wanted(pictures));
+                    return Err(Failure::flag(pictures.flag(), message));
                 }
-                Err(Error::NoData { .. }) => left_out.push(exhibit.id()),
+                Err(Error::NoData { pictures, .. }) => left_out.push((pictures, exhibit.id())),
                 Err(error) => return Err(error.into()),
             }
             progress.step();
@@ -80,9 +89,13 @@ impl ReproduceArguments {
         if everything {
             lines += &self.written("README.md", index().as_bytes())?;
         }
-        if !left_out.is_empty() {
-            let ids = left_out.join(", ");
-            lines += &format!("Left out without --data, {MNIST}: {ids}\n");
+        for pictures in Pictures::ALL {
+            let of_these = left_out.iter().filter(|(missing, _)| *missing == pictures);
+            let ids: Vec<&str> = of_these.map(|(_, id)| *id).collect();
+            if !ids.is_empty() {
+                let wanted = wanted(pictures);
+                lines += &format!("Left out without {wanted}: {}\n", ids.join(", "));
+            }
         }
         Ok(lines)
     }

@@ -8,6 +8,7 @@ mod search;
 use crate::choice::choice;
 use crate::commands::epsilon::from_below;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::number::{Count, OneOrRange, Range, Real};
 use crate::output::Format;
 use crate::plot::{Axis, Kind, Picture};
@@ -19,14 +20,14 @@ use serde_json::json;
 use shuffledp::learning::run::{
     AUTO, AlgorithmKind, CategoryColumn, ColumnRange, Data, Event, FeatureKind, Folder, Looks,
     MODEL_FILES, ModelKind, OptimizerKind, Outcome, Planned, Point, Price, Reason, RunSpec,
-    ScheduleKind, Setup, Source, StandIn, TableSpec, Trained, randomizers, run, to_csv,
+    ScheduleKind, Setup, Source, StandIn, TableSpec, Trained, Unit, randomizers, run, to_csv,
 };
 use shuffledp::learning::{Activation, RateStep};
 use shuffledp::{Round, Side, grouped, plain, rounded};
 use shuffledp_plot::{BUILT, Look, Series, Sheet};
 use shuffledp_tables::Table;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The flags that describe a run.
 #[derive(Args, Debug)]
@@ -212,8 +213,8 @@ struct TrainFlags {
     /// Rounds between two lines of accuracy and epsilon [default: a twentieth of all]
     #[arg(long, value_name = "K", help_heading = "Output")]
     every: Option<Count>,
-    /// Seed of a simulation: the same seed gives the same run, and its randomness protects nobody [default:
-    /// the operating system's randomness]
+    /// Seed of a simulation, of a network's initial parameters too: the same seed gives the same run, and its
+    /// randomness protects nobody [default: the operating system's randomness]
     #[arg(long, value_name = "S", help_heading = "Output")]
     seed: Option<Count>,
 }
@@ -278,8 +279,11 @@ impl TrainArguments {
         let place = folder.as_ref().map(|folder| folder.path().to_owned());
         let people = self.format == Format::Table;
         let mut watch = |event: Event<'_>| match event {
-            _ if !people => Ok(()),
             Event::Begins(planned) => {
+                interrupt::says(last_words(place.as_deref(), &setup));
+                if !people {
+                    return Ok(());
+                }
                 let mut text = setup.about().join("\n") + "\n\n" + &sentence(planned, &setup);
                 if let Some(path) = &place {
                     let path = path.display();
@@ -292,7 +296,7 @@ impl TrainArguments {
                 }
                 say(&format!("{text}\n\n{HEADER}"))
             }
-            Event::Looked(point) => say(&line(point)),
+            Event::Looked(point) if people => say(&line(point)),
             _ => Ok(()),
         };
         let outcome = run(&setup, folder.as_mut(), Looks::Priced, &mut watch)?;
@@ -355,6 +359,30 @@ fn simulated(setup: &Setup) -> Option<String> {
     Some(format!(
         "A simulation from seed {seed}: its randomness protects nobody."
     ))
+}
+
+/// What is said when a run is interrupted: how to go on, what stays secret, and what it has cost.
+fn last_words(folder: Option<&Path>, setup: &Setup) -> String {
+    let mut words = match folder {
+        Some(path) => {
+            let path = path.display();
+            let secret = match setup.spec().seed {
+                Some(_) => String::new(),
+                None => format!(
+                    "\nThe file key in {path} stays as secret as the data: it takes the noise off every \
+                     round so far. It is removed when the run is over; to give the run up, remove it yourself."
+                ),
+            };
+            format!("Interrupted. To go on: shuffledp train --resume {path}{secret}")
+        }
+        None => {
+            "Interrupted. Nothing was kept: --out DIR keeps a run that one can go on with.".into()
+        }
+    };
+    if setup.unit() != Unit::Nothing {
+        words += "\nThe rounds so far have their price, whether or not the run goes on.";
+    }
+    words
 }
 
 /// The examples that accuracy is about.
@@ -570,6 +598,7 @@ impl TrainFlags {
             delta: self.delta.0,
             every: count(self.every),
             seed: count(self.seed),
+            start: None,
         })
     }
 

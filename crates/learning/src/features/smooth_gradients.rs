@@ -23,13 +23,13 @@ use rayon::prelude::*;
 /// Cells a side.
 const CELLS: usize = 5;
 /// Directions of half a turn.
-const DIRECTIONS: usize = 8;
+pub(super) const DIRECTIONS: usize = 8;
 /// Numbers of a picture.
 const NUMBERS: usize = CELLS * CELLS * DIRECTIONS;
 /// What keeps an empty cell from being blown up.
 const FLOOR: f32 = 0.05;
 /// The length of all numbers of a picture, as for oriented gradients.
-const LENGTH: f32 = 4.0;
+pub(super) const LENGTH: f32 = 4.0;
 /// The shortest side.
 const LEAST_SIDE: usize = 2 * CELLS;
 
@@ -72,18 +72,18 @@ pub(crate) fn smooth_gradients_of(
     Ok((row, numbers))
 }
 
-/// The two cells whose middles a pixel lies between, and its share in each. Beyond the outermost middles one
-/// of them is outside, and gets what is then nobody's.
-fn shares(pixel: usize, pixels: usize) -> [(usize, f32); 2] {
-    let place = (pixel as f32 + 0.5) * CELLS as f32 / pixels as f32 - 0.5;
+/// The two of so many cells whose middles a pixel lies between, and its share in each. Beyond the outermost
+/// middles one of them is outside, and gets what is then nobody's.
+pub(super) fn shares(pixel: usize, pixels: usize, cells: usize) -> [(usize, f32); 2] {
+    let place = (pixel as f32 + 0.5) * cells as f32 / pixels as f32 - 0.5;
     let (first, share) = (place.floor(), place - place.floor());
     // A cell that is not there: no index.
-    let cell = |at: f32| if at < 0.0 { CELLS } else { at as usize };
+    let cell = |at: f32| if at < 0.0 { cells } else { at as usize };
     [(cell(first), 1.0 - share), (cell(first + 1.0), share)]
 }
 
-/// One picture, into numbers that were zero.
-fn describe(shape: Shape, image: &[f32], numbers: &mut [f32]) {
+/// Square roots of the histograms of so many cells a side, into numbers that were zero.
+pub(super) fn roots(shape: Shape, image: &[f32], cells: usize, numbers: &mut [f32]) {
     let Shape { height, width, .. } = shape;
     for y in 0..height {
         for x in 0..width {
@@ -92,12 +92,12 @@ fn describe(shape: Shape, image: &[f32], numbers: &mut [f32]) {
             };
             let turn = turn * DIRECTIONS as f32;
             let (first, share) = (turn as usize % DIRECTIONS, turn.fract());
-            for (row, upper) in shares(y, height) {
-                for (column, left) in shares(x, width) {
-                    if row >= CELLS || column >= CELLS {
+            for (row, upper) in shares(y, height, cells) {
+                for (column, left) in shares(x, width, cells) {
+                    if row >= cells || column >= cells {
                         continue;
                     }
-                    let cell = (row * CELLS + column) * DIRECTIONS;
+                    let cell = (row * cells + column) * DIRECTIONS;
                     let size = size * upper * left;
                     numbers[cell + first] += size * (1.0 - share);
                     numbers[cell + (first + 1) % DIRECTIONS] += size * share;
@@ -105,26 +105,41 @@ fn describe(shape: Shape, image: &[f32], numbers: &mut [f32]) {
             }
         }
     }
-    let mut energy = [[0.0f32; CELLS]; CELLS];
-    for (cell, bins) in numbers.chunks_exact(DIRECTIONS).enumerate() {
-        energy[cell / CELLS][cell % CELLS] = bins.iter().map(|bin| bin * bin).sum();
-    }
-    let around = |at: usize| at.saturating_sub(1)..=(at + 1).min(CELLS - 1);
+    let energy = numbers.chunks_exact(DIRECTIONS);
+    let energy: Vec<f32> = energy
+        .map(|bins| bins.iter().map(|bin| bin * bin).sum())
+        .collect();
+    let around = |at: usize| at.saturating_sub(1)..=(at + 1).min(cells - 1);
     for (cell, bins) in numbers.chunks_exact_mut(DIRECTIONS).enumerate() {
-        let near: f32 = around(cell / CELLS)
-            .flat_map(|y| around(cell % CELLS).map(move |x| (y, x)))
-            .map(|(y, x)| energy[y][x])
+        let near: f32 = around(cell / cells)
+            .flat_map(|y| around(cell % cells).map(move |x| (y, x)))
+            .map(|(y, x)| energy[y * cells + x])
             .sum();
         let scale = 1.0 / (FLOOR + near).sqrt();
         bins.iter_mut().for_each(|bin| *bin = (*bin * scale).sqrt());
     }
-    let mean = numbers.iter().sum::<f32>() / NUMBERS as f32;
+}
+
+/// Takes the mean off, and brings what is left to this length. A picture of one color has no gradients, and
+/// stays at nothing.
+pub(super) fn around_the_mean(numbers: &mut [f32], length: f32) {
+    let mean = numbers.iter().sum::<f32>() / numbers.len() as f32;
     numbers.iter_mut().for_each(|x| *x -= mean);
+    to_length(numbers, length);
+}
+
+/// Brings numbers that are not all zero to this length.
+pub(super) fn to_length(numbers: &mut [f32], length: f32) {
     let norm = numbers.iter().map(|x| x * x).sum::<f32>().sqrt();
-    // A picture of one color has no gradients.
     if norm > 0.0 {
-        numbers.iter_mut().for_each(|x| *x *= LENGTH / norm);
+        numbers.iter_mut().for_each(|x| *x *= length / norm);
     }
+}
+
+/// One picture, into numbers that were zero.
+fn describe(shape: Shape, image: &[f32], numbers: &mut [f32]) {
+    roots(shape, image, CELLS, numbers);
+    around_the_mean(numbers, LENGTH);
 }
 
 #[cfg(test)]
@@ -153,11 +168,11 @@ mod tests {
     /// to a cell, whose middles are at 1.5, 5.5, ….
     #[test]
     fn a_pixel_is_shared_by_the_cells_around_it() {
-        assert_eq!(shares(3, 20), [(0, 0.625), (1, 0.375)]);
-        assert_eq!(shares(8, 20), [(1, 0.375), (2, 0.625)]);
-        assert_eq!(shares(0, 20)[0].0, CELLS);
-        assert_eq!(shares(19, 20)[1].0, CELLS);
-        assert_eq!(shares(0, 20)[1], (0, 0.625));
+        assert_eq!(shares(3, 20, CELLS), [(0, 0.625), (1, 0.375)]);
+        assert_eq!(shares(8, 20, CELLS), [(1, 0.375), (2, 0.625)]);
+        assert_eq!(shares(0, 20, CELLS)[0].0, CELLS);
+        assert_eq!(shares(19, 20, CELLS)[1].0, CELLS);
+        assert_eq!(shares(0, 20, CELLS)[1], (0, 0.625));
     }
 
     /// Light that grows to the right has gradients of angle 0, downwards of a quarter turn; along the

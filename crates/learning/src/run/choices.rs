@@ -5,7 +5,7 @@
 
 use crate::data::Shape;
 use crate::error::Error;
-use crate::features::{gradients_of, scattering_of, smooth_gradients_of};
+use crate::features::{color_gradients_of, gradients_of, scattering_of, smooth_gradients_of};
 use crate::models::Activation;
 use serde::{Deserialize, Serialize};
 
@@ -154,6 +154,8 @@ pub enum FeatureKind {
     OrientedGradients,
     /// 200 oriented gradients of overlapping cells, as square roots around their mean.
     SmoothGradients,
+    /// 448 numbers of a picture in three colors: smooth gradients at three scales, and colors.
+    ColorGradients,
     /// Scattering coefficients of the picture, 81 for each 4x4 pixels and color.
     Scattering,
 }
@@ -172,6 +174,11 @@ impl Choice for FeatureKind {
             "200 oriented gradients of overlapping cells of the picture, as square roots",
         ),
         (
+            Self::ColorGradients,
+            "color-gradients",
+            "Smooth gradients of a color picture at three scales, and its colors: 448 numbers",
+        ),
+        (
             Self::Scattering,
             "scattering",
             "Scattering coefficients of the picture: 81 for each 4x4 pixels and color",
@@ -186,6 +193,7 @@ impl FeatureKind {
             Self::Plain => Ok((shape, images)),
             Self::OrientedGradients => gradients_of(shape, &images),
             Self::SmoothGradients => smooth_gradients_of(shape, &images),
+            Self::ColorGradients => color_gradients_of(shape, &images),
             Self::Scattering => scattering_of(shape, &images),
         }
     }

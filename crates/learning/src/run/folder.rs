@@ -26,7 +26,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The version of the record's form.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The names of the files.
 const RECORD: &str = "record.json";
 const KEY: &str = "key";

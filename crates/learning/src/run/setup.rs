@@ -25,7 +25,9 @@ use serde::{Deserialize, Serialize};
 use shuffledp_accounting::{
     Delta, Epsilon, Input, Mechanism, PerUser, Rate, Relation, Round, grouped, plain,
 };
-use shuffledp_randomizers::{Device, Randomizer as _, Simulated, VectorDevice, below};
+use shuffledp_randomizers::{
+    Device, Random as _, Randomizer as _, Secure, Simulated, VectorDevice, below,
+};
 
 /// Rounds where neither they nor a budget are given.
 const ROUNDS: u64 = 100;
@@ -35,9 +37,6 @@ const MOST_ROUNDS: u64 = 10_000;
 const BATCHES: u64 = 100;
 /// A clipping norm that no finite gradient of a model reaches: stands for no clipping.
 const UNBOUNDED: f64 = 1e30;
-/// The seed of the initial parameters, which are public.
-const START: u64 = 1;
-
 /// What a reader of a secure sum's guarantee must know.
 const SUM_TRUST: &str = "Trusted: the server that adds the shares keeps to the protocol, and tells the \
     analyzer nothing but the sum, how many took part and how many shares arrived; participants add their \
@@ -151,7 +150,7 @@ impl Setup {
             }
         };
         let asked = (spec.target_epsilon.unwrap_or_default(), spec.delta);
-        let spec = match &selection {
+        let mut spec = match &selection {
             Some(selection) => selection.applied(spec),
             None => spec,
         };
@@ -186,7 +185,14 @@ impl Setup {
         let start = match spec.model {
             // The loss of logistic regression is convex: no symmetry has to be broken by chance.
             ModelKind::Logistic => vec![0.0; model.parameters()],
-            _ => model.initial(START),
+            _ => {
+                // The record has what was drawn: who goes on with the run has the same start.
+                let start = match (spec.start, spec.seed) {
+                    (Some(start), _) | (None, Some(start)) => start,
+                    (None, None) => *spec.start.insert(drawn()?),
+                };
+                model.initial(start)
+            }
         };
         let mut setup = Self {
             recipe: recipe(&spec, target.is_some()),
@@ -555,6 +561,14 @@ impl Setup {
     }
 }
 
+/// A seed of initial parameters that no other run has. It is public, and has nothing to do with the key.
+fn drawn() -> Result<u64, Error> {
+    let mut bytes = [0; 8];
+    Secure::new()?.fill(&mut bytes);
+    // 53 bits: every reader of JSON has them.
+    Ok(u64::from_le_bytes(bytes) >> 11)
+}
+
 /// The examples as the model sees them, and what is said about them.
 struct Prepared {
     data: Dataset,
@@ -603,6 +617,9 @@ fn prepared(spec: &RunSpec, data: Data) -> Result<Prepared, Error> {
         }
         FeatureKind::SmoothGradients => {
             ", each as 200 smooth gradients, which a device computes from its own picture"
+        }
+        FeatureKind::ColorGradients => {
+            ", each as 448 smooth gradients and colors, which a device computes from its own picture"
         }
         FeatureKind::Scattering => {
             ", each as scattering coefficients, which a device computes from its own picture"
@@ -665,5 +682,57 @@ fn recipe(spec: &RunSpec, has_budget: bool) -> Recipe {
             OptimizerKind::Sgd => Rule::Momentum(spec.momentum.unwrap_or(0.9)),
         },
         radius: spec.radius,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::choices::ModelKind;
+    use super::super::spec::{RunSpec, Source};
+    use super::Setup;
+
+    fn network(seed: Option<u64>) -> Setup {
+        Setup::read(RunSpec {
+            data: Some(Source::Demo),
+            model: ModelKind::Mlp,
+            seed,
+            ..RunSpec::default()
+        })
+        .unwrap()
+    }
+
+    /// A seed says where a network starts; 1 is where all of them started once, and the logs of runs under
+    /// `papers/` with it.
+    #[test]
+    fn a_network_starts_from_its_seed() {
+        let one = network(Some(1));
+        assert_eq!(one.start(), one.model().initial(1));
+        assert_eq!(one.spec().start, None);
+        assert_eq!(one.start(), network(Some(1)).start());
+        assert_ne!(one.start(), network(Some(2)).start());
+    }
+
+    /// Without a seed every run has a start of its own, which its description keeps.
+    #[test]
+    fn without_a_seed_the_start_is_drawn_and_kept() {
+        let (one, other) = (network(None), network(None));
+        assert_ne!(one.start(), other.start());
+        assert!(one.spec().start.is_some_and(|start| start < 1 << 53));
+        let again = Setup::read(one.spec().clone()).unwrap();
+        assert_eq!(one.start(), again.start());
+    }
+
+    /// Logistic regression starts from zero, with nothing to be drawn.
+    #[test]
+    fn a_linear_model_starts_from_zero() {
+        let setup = Setup::read(RunSpec {
+            data: Some(Source::Demo),
+            ..RunSpec::default()
+        })
+        .unwrap();
+        assert!(setup.start().iter().all(|parameter| *parameter == 0.0));
+        assert_eq!(setup.spec().start, None);
     }
 }

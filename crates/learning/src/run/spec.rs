@@ -105,6 +105,10 @@ pub struct RunSpec {
     pub every: Option<u64>,
     /// A seed makes the run a simulation that protects nobody. Default: the operating system's randomness.
     pub seed: Option<u64>,
+    /// The seed of a network's initial parameters, which are public. Default: `seed`; where there is none,
+    /// one that is drawn for the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
 }
 
 impl Default for RunSpec {
@@ -145,6 +149,7 @@ impl Default for RunSpec {
             delta: 1e-5,
             every: None,
             seed: None,
+            start: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::curves::{converted, digits};
 use crate::error::Error;
 use crate::exhibit::Shown;
 use crate::learning::{
-    Line, Run, School, charged, commands, listed, looks_after, over_epsilon, percent,
+    Line, Pictures, Run, School, charged, commands, listed, looks_after, over_epsilon, percent,
 };
 use crate::note::{markdown, note};
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, theorem_3};
@@ -27,6 +27,7 @@ const RUN: Run = Run {
     log: "shuffle-gaussian/runs/figure-1b",
     line: "--model cnn --algorithm check-in --check-in 0.1 --randomizer gaussian --sigma 5 --clip 0.01 \
            --rate 3 --schedule constant --momentum 0 --rounds 5540 --every 20 --fast --seed 1",
+    data: Pictures::Mnist,
 };
 /// A run that chooses the learning rate, on examples held out.
 macro_rules! choice {
@@ -39,6 +40,7 @@ macro_rules! choice {
                 $rate,
                 " --schedule constant --momentum 0 --rounds 5540 --every 277 --fast --seed 1"
             ),
+            data: Pictures::Mnist,
         }
     };
 }

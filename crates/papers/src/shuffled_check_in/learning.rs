@@ -6,8 +6,8 @@ use crate::curves::{converted, digits};
 use crate::error::Error;
 use crate::exhibit::Shown;
 use crate::learning::{
-    Bracket, Course, Line, Run, School, charged, commands, listed, looks_after, over_epsilon,
-    percent,
+    Bracket, Course, Line, Pictures, Run, School, charged, commands, listed, looks_after,
+    over_epsilon, percent,
 };
 use crate::note::{fragment, markdown, note};
 use shuffledp::bounds::shuffle_gaussian::{Crowd, pair, theorem_2, unshuffled};
@@ -19,37 +19,59 @@ use shuffledp_numerics::binomial::Binomial;
 use shuffledp_plot::{Axis, Picture};
 use std::rc::Rc;
 
+/// The users of a figure, and the number of check-ins that the baseline reckons with. The paper does not
+/// print it. A round exceeds it about as seldom as those that fit Table 2.
+#[derive(Clone, Copy)]
+pub(super) struct People {
+    pub(super) users: u64,
+    pub(super) fixed: u64,
+}
+
+impl People {
+    /// δ = 1/n.
+    pub(super) fn delta(self) -> f64 {
+        1.0 / self.users as f64
+    }
+
+    fn delta0(self) -> f64 {
+        self.delta() * self.delta()
+    }
+}
+
 const USERS: u64 = 60_000;
-const RATE: f64 = 1e-3;
-const SIGMA: f64 = 0.86;
+const DIGITS: People = People {
+    users: USERS,
+    fixed: 117,
+};
+pub(super) const RATE: f64 = 1e-3;
+pub(super) const SIGMA: f64 = 0.86;
 const DELTA: f64 = 1.0 / USERS as f64;
-const DELTA0: f64 = DELTA * DELTA;
 /// Rounds of an epoch, and reports of a round.
-const EPOCH: u64 = 1000;
+pub(super) const EPOCH: u64 = 1000;
 const BATCH: f64 = 60.0;
 /// Looks that are priced, drawn and listed, in rounds; the log has every epoch. A price takes half a minute.
-const SHOWN: [u64; 8] = [1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 70_000, 100_000];
-/// Check-ins that the baseline reckons with. The paper does not print them. A round exceeds this number about
-/// as seldom as those that fit Table 2.
-const FIXED: u64 = 117;
+pub(super) const SHOWN: [u64; 8] = [1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 70_000, 100_000];
 /// Figures 2 and 6a.
 const RUN: Run = Run {
     log: "shuffled-check-in/runs/check-in",
     line: "--model cnn --algorithm check-in --check-in 0.001 --randomizer gaussian --sigma 0.86 --clip 0.05 \
            --rate 0.1 --schedule constant --momentum 0 --rounds 100000 --every 1000 --delta 1.6667e-5 --fast \
            --seed 1",
+    data: Pictures::Mnist,
 };
 /// Figure 4.
 const SAMPLE: Run = Run {
     log: "shuffled-check-in/runs/sample",
     line: "--model cnn --sample 60 --randomizer gaussian --sigma 0.86 --clip 0.05 --rate 0.1 --schedule \
            constant --momentum 0 --rounds 100000 --every 1000 --delta 1.6667e-5 --fast --seed 1",
+    data: Pictures::Mnist,
 };
 /// Reports of another kind.
 const OURS: Run = Run {
     log: "shuffled-check-in/runs/features",
     line: "--epsilon0 1.5 --sample 10000 --target-epsilon 0.25 --rate 0.1 --delta 1.6667e-5 --every 20 \
            --fast --seed 1",
+    data: Pictures::Mnist,
 };
 
 /// The settings of the run.
@@ -59,32 +81,35 @@ fn settings() -> String {
 
 /// The paper's three accounts, as in its Table 2: ε₀ by the classical formula at sensitivity 1, δ₀ = δ², δ₁
 /// left out.
-struct Theirs {
-    baseline: RdpCurve,
-    approach_1: RdpCurve,
-    approach_2: RdpCurve,
+pub(super) struct Theirs {
+    delta: f64,
+    pub(super) baseline: RdpCurve,
+    pub(super) approach_1: RdpCurve,
+    pub(super) approach_2: RdpCurve,
 }
 
 impl Theirs {
-    fn at_sensitivity(sensitivity: f64) -> Self {
-        let epsilon0 = sensitivity * (2.0 * (1.25 / DELTA0).ln()).sqrt() / SIGMA;
+    pub(super) fn at_sensitivity(people: People, sensitivity: f64) -> Self {
+        let (users, fixed, delta0) = (people.users, people.fixed, people.delta0());
+        let epsilon0 = sensitivity * (2.0 * (1.25 / delta0).ln()).sqrt() / SIGMA;
         let setting = CheckIn {
-            users: USERS,
+            users,
             rate: RATE,
             epsilon0,
-            delta0: DELTA0,
+            delta0,
             delta1: 0.0,
         };
-        let part = FIXED as f64 / USERS as f64;
-        let extra = part * feldman_2021::extra_delta(FIXED, epsilon0, DELTA0, epsilon0);
+        let part = fixed as f64 / users as f64;
+        let extra = part * feldman_2021::extra_delta(fixed, epsilon0, delta0, epsilon0);
         Self {
-            baseline: baseline(balle_2018::amplified(epsilon0, part), extra + DELTA0),
+            delta: people.delta(),
+            baseline: baseline(balle_2018::amplified(epsilon0, part), extra + delta0),
             approach_1: approach_1(setting),
             approach_2: approach_2(setting),
         }
     }
 
-    fn lines(&self, looks: &[(u64, f64)]) -> Vec<Line> {
+    pub(super) fn lines(&self, looks: &[(u64, f64)]) -> Vec<Line> {
         [
             ("Baseline", &self.baseline),
             ("Approach 1", &self.approach_1),
@@ -92,15 +117,15 @@ impl Theirs {
         ]
         .map(|(name, curve)| {
             let refuted = Some(Standing::Refuted);
-            Line::new(name, refuted, looks, |rounds| of(curve, rounds))
+            Line::new(name, refuted, looks, |rounds| of(curve, rounds, self.delta))
         })
         .into()
     }
 }
 
 /// ε of a Rényi curve, if it has one.
-fn of(curve: &RdpCurve, rounds: u64) -> Option<f64> {
-    converted(curve, rounds as f64, DELTA).ok()
+pub(super) fn of(curve: &RdpCurve, rounds: u64, delta: f64) -> Option<f64> {
+    converted(curve, rounds as f64, delta).ok()
 }
 
 /// What an adversary attains who adds the reports of a round up and forgets the rest: user 1 at one end of
@@ -110,29 +135,29 @@ fn added_up(rounds: u64) -> Option<f64> {
 }
 
 /// A course at the looks that are shown, with the certified bracket of each.
-struct Priced {
-    looks: Vec<(u64, f64)>,
+pub(super) struct Priced {
+    pub(super) looks: Vec<(u64, f64)>,
     prices: Rc<Vec<Bracket>>,
 }
 
 impl Priced {
-    fn new(school: &School, course: &Course) -> Result<Self, Error> {
+    pub(super) fn new(school: &School, course: &Course, delta: f64) -> Result<Self, Error> {
         Ok(Self {
             looks: looks_after(course, &SHOWN),
-            prices: school.certified(&charged(course)?, &SHOWN, DELTA)?,
+            prices: school.certified(&charged(course)?, &SHOWN, delta)?,
         })
     }
 
-    fn lower(&self, rounds: u64) -> Option<f64> {
+    pub(super) fn lower(&self, rounds: u64) -> Option<f64> {
         Some(listed(&self.prices, rounds)?.lower)
     }
 
-    fn upper(&self, rounds: u64) -> Option<f64> {
+    pub(super) fn upper(&self, rounds: u64) -> Option<f64> {
         Some(listed(&self.prices, rounds)?.upper)
     }
 
     /// Both ends of the bracket.
-    fn lines(&self) -> [Line; 2] {
+    pub(super) fn lines(&self) -> [Line; 2] {
         let certified = Some(Standing::Certified);
         [
             Line::new(
@@ -148,13 +173,13 @@ impl Priced {
     }
 
     /// The last look: rounds and accuracy.
-    fn last(&self) -> (u64, f64) {
+    pub(super) fn last(&self) -> (u64, f64) {
         self.looks.last().copied().unwrap_or_default()
     }
 }
 
 /// A number that may be missing.
-fn shown(value: Option<f64>) -> String {
+pub(super) fn shown(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), digits)
 }
 
@@ -171,7 +196,11 @@ fn picture(title: &str, crowd: &str) -> Picture {
 }
 
 /// A row for each look: epoch, accuracy, and every account.
-fn table(looks: &[(u64, f64)], names: &[&str], accounts: &[&dyn Fn(u64) -> Option<f64>]) -> String {
+pub(super) fn table(
+    looks: &[(u64, f64)],
+    names: &[&str],
+    accounts: &[&dyn Fn(u64) -> Option<f64>],
+) -> String {
     let header: Vec<&str> = ["epoch", "accuracy"].iter().chain(names).copied().collect();
     let rows: Vec<Vec<String>> = looks
         .iter()
@@ -185,7 +214,7 @@ fn table(looks: &[(u64, f64)], names: &[&str], accounts: &[&dyn Fn(u64) -> Optio
 }
 
 /// The probability that a round has more check-ins than this.
-fn exceeded(users: u64, rate: f64, many: u64) -> f64 {
+pub(super) fn exceeded(users: u64, rate: f64, many: u64) -> f64 {
     let law = Binomial::new(users, rate);
     law.map_or(f64::NAN, |law| law.ln_upper_tail(many + 1).exp())
 }
@@ -196,18 +225,18 @@ fn refuted() -> String {
     let [first, second] = FITS.map(|(rate, many)| tail(OF_TABLE_2, rate, many));
     fragment!(
         "refuted.md",
-        fixed = FIXED,
-        exceeded = tail(USERS, RATE, FIXED),
+        fixed = DIGITS.fixed,
+        exceeded = tail(USERS, RATE, DIGITS.fixed),
         first = first,
         second = second,
     )
 }
 
 pub(super) fn figure_2(school: &School) -> Result<Shown, Error> {
-    let priced = Priced::new(school, &*school.run(&RUN)?)?;
+    let priced = Priced::new(school, &*school.run(&RUN)?, DELTA)?;
     let ours = school.run(&OURS)?;
     let looks = &priced.looks;
-    let theirs = Theirs::at_sensitivity(1.0);
+    let theirs = Theirs::at_sensitivity(DIGITS, 1.0);
     let rounds: Vec<u64> = ours.looks.iter().map(|look| look.0).collect();
     let prices = school.certified(&charged(&ours)?, &rounds, DELTA)?;
     let of_ours = |rounds: u64| Some(listed(&prices, rounds)?.upper);
@@ -220,7 +249,7 @@ pub(super) fn figure_2(school: &School) -> Result<Shown, Error> {
         of_ours,
     ));
     let (rounds, accuracy) = priced.last();
-    let double = Theirs::at_sensitivity(2.0);
+    let double = Theirs::at_sensitivity(DIGITS, 2.0);
     let (reached, at) = ours
         .looks
         .last()
@@ -233,7 +262,7 @@ pub(super) fn figure_2(school: &School) -> Result<Shown, Error> {
         sheet: over_epsilon(&lines, &[]),
         note: note!(
             "figure_2.md",
-            fixed = FIXED,
+            fixed = DIGITS.fixed,
             settings = settings(),
             commands = commands(&[&RUN, &OURS]),
             table = table(
@@ -246,17 +275,17 @@ pub(super) fn figure_2(school: &School) -> Result<Shown, Error> {
                     "guaranteed (certified)",
                 ],
                 &[
-                    &|rounds| of(&theirs.baseline, rounds),
-                    &|rounds| of(&theirs.approach_1, rounds),
-                    &|rounds| of(&theirs.approach_2, rounds),
+                    &|rounds| of(&theirs.baseline, rounds, DELTA),
+                    &|rounds| of(&theirs.approach_1, rounds, DELTA),
+                    &|rounds| of(&theirs.approach_2, rounds, DELTA),
                     &|rounds| priced.lower(rounds),
                     &|rounds| priced.upper(rounds),
                 ],
             ),
             refuted = refuted(),
-            baseline = shown(of(&double.baseline, rounds)),
-            approach_1 = shown(of(&double.approach_1, rounds)),
-            approach_2 = shown(of(&double.approach_2, rounds)),
+            baseline = shown(of(&double.baseline, rounds, DELTA)),
+            approach_1 = shown(of(&double.approach_1, rounds, DELTA)),
+            approach_2 = shown(of(&double.approach_2, rounds, DELTA)),
             epochs = rounds / EPOCH,
             rounds_run = grouped(rounds),
             accuracy = percent(accuracy),
@@ -270,9 +299,9 @@ pub(super) fn figure_2(school: &School) -> Result<Shown, Error> {
 }
 
 pub(super) fn figure_6a(school: &School) -> Result<Shown, Error> {
-    let priced = Priced::new(school, &*school.run(&RUN)?)?;
+    let priced = Priced::new(school, &*school.run(&RUN)?, DELTA)?;
     let looks = &priced.looks;
-    let theirs = Theirs::at_sensitivity(1.0);
+    let theirs = Theirs::at_sensitivity(DIGITS, 1.0);
     let exact = pair(SIGMA, Crowd::CheckIn(USERS, RATE));
     let double = pair(0.5 * SIGMA, Crowd::CheckIn(USERS, RATE));
     let mut lines = theirs.lines(looks);
@@ -280,7 +309,7 @@ pub(super) fn figure_6a(school: &School) -> Result<Shown, Error> {
         "the paper's lower bound: the pair, converted",
         None,
         looks,
-        |rounds| of(&exact, rounds),
+        |rounds| of(&exact, rounds, DELTA),
     ));
     lines.extend(priced.lines());
     let (rounds, accuracy) = priced.last();
@@ -292,7 +321,7 @@ pub(super) fn figure_6a(school: &School) -> Result<Shown, Error> {
         sheet: over_epsilon(&lines, &[]),
         note: note!(
             "figure_6a.md",
-            fixed = FIXED,
+            fixed = DIGITS.fixed,
             settings = settings(),
             commands = commands(&[&RUN]),
             table = table(
@@ -306,19 +335,19 @@ pub(super) fn figure_6a(school: &School) -> Result<Shown, Error> {
                     "guaranteed (certified)",
                 ],
                 &[
-                    &|rounds| of(&theirs.baseline, rounds),
-                    &|rounds| of(&theirs.approach_1, rounds),
-                    &|rounds| of(&theirs.approach_2, rounds),
-                    &|rounds| of(&exact, rounds),
+                    &|rounds| of(&theirs.baseline, rounds, DELTA),
+                    &|rounds| of(&theirs.approach_1, rounds, DELTA),
+                    &|rounds| of(&theirs.approach_2, rounds, DELTA),
+                    &|rounds| of(&exact, rounds, DELTA),
                     &|rounds| priced.lower(rounds),
                     &|rounds| priced.upper(rounds),
                 ],
             ),
             refuted = refuted(),
-            single = shown(of(&exact, rounds)),
+            single = shown(of(&exact, rounds, DELTA)),
             epochs = rounds / EPOCH,
             accuracy = percent(accuracy),
-            double = shown(of(&double, rounds)),
+            double = shown(of(&double, rounds, DELTA)),
             attained = shown(added_up(rounds)),
             low = shown(priced.lower(rounds)),
             high = shown(priced.upper(rounds)),
@@ -327,7 +356,7 @@ pub(super) fn figure_6a(school: &School) -> Result<Shown, Error> {
 }
 
 pub(super) fn figure_4(school: &School) -> Result<Shown, Error> {
-    let priced = Priced::new(school, &*school.run(&SAMPLE)?)?;
+    let priced = Priced::new(school, &*school.run(&SAMPLE)?, DELTA)?;
     let looks = &priced.looks;
     let noise = BATCH.sqrt() * SIGMA;
     // Half the noise: a replacement moves a vector of norm C by 2C.
@@ -343,13 +372,13 @@ pub(super) fn figure_4(school: &School) -> Result<Shown, Error> {
             "a trusted server: moments accountant",
             Some(Standing::Proved),
             looks,
-            |rounds| of(&server, rounds),
+            |rounds| of(&server, rounds, DELTA),
         ),
         Line::new(
             "a shuffler: Theorem 5",
             Some(Standing::Conjectured),
             looks,
-            |rounds| of(&theirs, rounds),
+            |rounds| of(&theirs, rounds, DELTA),
         ),
     ];
     lines.extend(priced.lines().map(|mut line| {
@@ -376,17 +405,17 @@ pub(super) fn figure_4(school: &School) -> Result<Shown, Error> {
                     "shuffler, guaranteed (certified)",
                 ],
                 &[
-                    &|rounds| of(&server, rounds),
-                    &|rounds| of(&theirs, rounds),
+                    &|rounds| of(&server, rounds, DELTA),
+                    &|rounds| of(&theirs, rounds, DELTA),
                     &|rounds| priced.lower(rounds),
                     &|rounds| priced.upper(rounds),
                 ],
             ),
             epochs = rounds / EPOCH,
             accuracy = percent(accuracy),
-            server = shown(of(&server, rounds)),
-            drawn = shown(of(&drawn, rounds)),
-            theorem = shown(of(&theirs, rounds)),
+            server = shown(of(&server, rounds, DELTA)),
+            drawn = shown(of(&drawn, rounds, DELTA)),
+            theorem = shown(of(&theirs, rounds, DELTA)),
             low = shown(priced.lower(rounds)),
             high = shown(priced.upper(rounds)),
         ),
@@ -395,12 +424,15 @@ pub(super) fn figure_4(school: &School) -> Result<Shown, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FITS, FIXED, OF_TABLE_2, RATE, USERS, exceeded};
+    use super::super::figure_6b::PHOTOGRAPHS;
+    use super::{DIGITS, FITS, OF_TABLE_2, RATE, exceeded};
 
     #[test]
     fn the_check_ins_of_the_baseline_are_exceeded_as_seldom_as_those_of_table_2() {
         let [often, seldom] = FITS.map(|(rate, many)| exceeded(OF_TABLE_2, rate, many));
-        let here = exceeded(USERS, RATE, FIXED);
-        assert!(seldom < here && here < often, "{seldom} {here} {often}");
+        for people in [DIGITS, PHOTOGRAPHS] {
+            let here = exceeded(people.users, RATE, people.fixed);
+            assert!(seldom < here && here < often, "{seldom} {here} {often}");
+        }
     }
 }

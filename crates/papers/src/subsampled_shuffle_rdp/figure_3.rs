@@ -6,7 +6,8 @@ use crate::curves::{clones_2021, converted, digits, extremes};
 use crate::error::Error;
 use crate::exhibit::Shown;
 use crate::learning::{
-    Course, Line, Run, School, Several, charged, commands, listed, over_epsilon, percent, seeds,
+    Course, Line, Pictures, Run, School, Several, charged, commands, listed, over_epsilon, percent,
+    seeds,
 };
 use crate::note::{markdown, note};
 use shuffledp::Side;
@@ -32,6 +33,7 @@ const OTHER: Run = Run {
     log: "subsampled-shuffle-rdp/runs/r-2",
     line: "--model cnn --randomizer r-2 --clip 1 --epsilon0 1.5 --sample 10000 --rate 0.5 \
            --schedule constant --momentum 0 --rounds 228 --every 19 --fast --seed 1",
+    data: Pictures::Mnist,
 };
 /// Through the shuffler.
 const OURS: [Run; 3] = seeds!(
