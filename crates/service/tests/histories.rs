@@ -1,8 +1,8 @@
 //! Random histories of a running shuffler, over sockets, and in a model at once: devices that send, send
-//! again, send late, early or rubbish; keys that are replaced while envelopes are on their way; clocks that go
-//! on and are set back; an analyzer that fetches, breaks off, acknowledges and acknowledges something else; a
-//! disk that is full; programs that end. The store's own histories, with faults inside of transactions, are in
-//! `store/model.rs`, and programs that are killed in `store/kill.rs`.
+//! again, send late, early or rubbish; keys that are replaced while envelopes are on their way; clocks that
+//! go on and are set back; an analyzer that fetches, breaks off, acknowledges and acknowledges something
+//! else; a disk that is full; programs that end. The store's own histories, with faults inside of
+//! transactions, are in `store/model.rs`, and programs that are killed in `store/kill.rs`.
 //!
 //! What must hold: every answer is the one that the model gives; a batch holds exactly the reports that were
 //! answered with 202 while its window was open, each once; no batch below its size is there; a batch has the

@@ -11,8 +11,8 @@
 
 /// Relative distance in the value at which the search ends: 0.05 %.
 pub(super) const TOLERANCE: f64 = 5e-4;
-/// Values are aimed this far, relatively, to one side of the estimate and then to the other: two ends of which
-/// one is twice as far off are still within [`TOLERANCE`].
+/// Values are aimed this far, relatively, to one side of the estimate and then to the other: two ends of
+/// which one is twice as far off are still within [`TOLERANCE`].
 const NUDGE: f64 = 0.3 * TOLERANCE;
 /// The first stride of a pass that begins where a rougher one ended: the rougher one is seldom off by more.
 const NEXT_STRIDE: f64 = 1.05;

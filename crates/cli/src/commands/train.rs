@@ -369,8 +369,9 @@ fn last_words(folder: Option<&Path>, setup: &Setup) -> String {
             let secret = match setup.spec().seed {
                 Some(_) => String::new(),
                 None => format!(
-                    "\nThe file key in {path} stays as secret as the data: it takes the noise off every \
-                     round so far. It is removed when the run is over; to give the run up, remove it yourself."
+                    "\nThe file key in {path} stays as secret as the data: it takes the noise off \
+                     every round so far. It is removed when the run is over; to give the run up, remove it \
+                     yourself."
                 ),
             };
             format!("Interrupted. To go on: shuffledp train --resume {path}{secret}")
