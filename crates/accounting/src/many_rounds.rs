@@ -144,12 +144,8 @@ impl Account {
         tail: f64,
         delta: f64,
     ) -> Result<f64, Error> {
-        if is_deep(tail) {
-            let one = |profile: &LowerProfile| profile.epsilon(delta);
-            let one = self.chosen_profiles(strategy).map(one).fold(0.0, f64::max);
-            if self.is_rare_and_slow(strategy, one) {
-                return Ok(one);
-            }
+        if let Some(one) = self.rare_and_slow(strategy, (tail, delta)) {
+            return Ok(one);
         }
         let mut value = self.optimistic(strategy, tail)?.epsilon(delta);
         // A lattice that reaches less far is finer. Losses beyond it are dropped, which lowers the bound.
@@ -166,16 +162,19 @@ impl Account {
         Ok(value)
     }
 
-    /// Whether a loss of one round is so many standard deviations of all of them that it is a rare large one,
-    /// and points of the lattice take long. At a tiny δ such a lattice takes tens of seconds and is so coarse
-    /// that it gains little over the one round that has the loss.
-    fn is_rare_and_slow(&self, strategy: &Strategy, loss: f64) -> bool {
-        let is_slow = |profile: &LowerProfile| profile.law().is_some_and(Profile::is_expensive);
-        let chosen = self
-            .chosen_profiles(strategy)
-            .map(LowerProfile::loss_deviation);
-        let largest = chosen.fold(0.0, f64::max);
-        loss > RARE * largest * self.total().sqrt() && self.chosen_profiles(strategy).all(is_slow)
+    /// ε that one round attains, to four digits, where δ is tiny, points of the lattice take long, and this loss is so
+    /// many standard deviations of all rounds that it is a rare large one. Such a lattice takes tens of
+    /// seconds, and is so coarse that it gains little over the one round that has the loss.
+    fn rare_and_slow(&self, strategy: &Strategy, (tail, delta): (f64, f64)) -> Option<f64> {
+        let laws = self.chosen_profiles(strategy).map(LowerProfile::law);
+        let laws: Vec<&Profile> = laws.collect::<Option<_>>()?;
+        if !is_deep(tail) || !laws.iter().all(|law| law.is_expensive()) {
+            return None;
+        }
+        let deviations = laws.iter().map(|law| law.loss_deviation());
+        let losses = laws.iter().map(|law| law.epsilon_coarsely_lower(delta));
+        let (deviation, loss) = (deviations.fold(0.0, f64::max), losses.fold(0.0, f64::max));
+        (loss > RARE * deviation * self.total().sqrt()).then_some(loss)
     }
 
     /// δ at ε that a strategy attains, in the same way.
