@@ -346,7 +346,7 @@ impl Profile {
     }
 
     /// The largest ε, over both directions, where `ln_at` falls to `ln_delta`, by passes of these accuracies;
-    /// `end` chooses the safe end of each crossing.
+    /// `end` chooses the safe end of each crossing. There is one pass at least.
     fn threshold(
         &self,
         (delta, ln_delta): (f64, f64),
