@@ -163,8 +163,8 @@ impl Account {
     }
 
     /// ε that one round attains, to four digits, where δ is tiny, points of the lattice take long, and this
-    /// loss is so many standard deviations of all rounds that it is a rare large one. Such a lattice takes tens
-    /// of seconds, and is so coarse that it gains little over the one round that has the loss.
+    /// loss is so many standard deviations of all rounds that it is a rare large one. Such a lattice takes
+    /// tens of seconds, and is so coarse that it gains little over the one round that has the loss.
     fn rare_and_slow(&self, strategy: &Strategy, (tail, delta): (f64, f64)) -> Option<f64> {
         let laws = self.chosen_profiles(strategy).map(LowerProfile::law);
         let laws: Vec<&Profile> = laws.collect::<Option<_>>()?;
