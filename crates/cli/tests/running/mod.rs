@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 
 /// Writes the configuration of a shuffler of `task.json`.
+// Not every test asks.
+#[allow(dead_code)]
 pub(crate) fn configure(folder: &Path, token_hash: &str) {
     let config = format!(
         "listen = '127.0.0.1:0'\noperator_listen = '127.0.0.1:0'\n[[task]]\nfile = 'task.json'\n\
