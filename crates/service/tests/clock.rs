@@ -53,8 +53,14 @@ fn one_wrong_time_closes_and_destroys_nothing() {
         );
         // Devices are not told of windows that are not open yet.
         assert!(server.connection().now(task).is_err());
-        assert_eq!(server.post(task, &old).0, 503);
+        let (status, text) = server.post(task, &old);
+        assert_eq!(
+            (status, text.contains("its operator")),
+            (503, true),
+            "{text}"
+        );
     }
+    // What is listed does not depend on the clock.
     assert_eq!(server.batches(task).len(), 1);
     // It is set right, and goes on as if nothing had been.
     clock.set(1_000_150);

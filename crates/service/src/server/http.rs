@@ -132,6 +132,7 @@ enum Refusal {
     Conflict(String),
     Busy(u32),
     NotWritten(u32),
+    Held(u32),
     Foreign,
     Failed,
 }
@@ -162,6 +163,10 @@ impl IntoResponse for Refusal {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "the shuffler could not write: send the same envelope again later",
             ),
+            Self::Held(_) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the shuffler waits for its operator: send the same again later",
+            ),
             Self::Foreign => (
                 StatusCode::FORBIDDEN,
                 "the operator's side answers programs of this machine, by its address",
@@ -172,7 +177,7 @@ impl IntoResponse for Refusal {
             ),
         };
         let mut response = (status, Json(json!({ "error": message }))).into_response();
-        if let Self::Busy(seconds) | Self::NotWritten(seconds) = self {
+        if let Self::Busy(seconds) | Self::NotWritten(seconds) | Self::Held(seconds) = self {
             let seconds = HeaderValue::from(seconds);
             response.headers_mut().insert(RETRY_AFTER, seconds);
         }
@@ -245,14 +250,14 @@ impl Service {
     /// Whether the store is the one that was left: what is listed does not depend on the clock.
     fn is_as_left(&self) -> Result<(), Refusal> {
         match self.restored.load(Ordering::Acquire) {
-            true => Err(self.failed()),
+            true => Err(Refusal::Held(self.later())),
             false => Ok(()),
         }
     }
 
     /// Whether clock and store are to be trusted.
     fn holds_on(&self) -> Result<(), Refusal> {
-        self.may_go_on().map_err(|_| self.failed())
+        self.may_go_on().map_err(|_| Refusal::Held(self.later()))
     }
 }
 
