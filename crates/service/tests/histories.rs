@@ -415,12 +415,16 @@ impl History {
             }
             72..78 => self.send_rubbish(),
             78..84 => {
-                let seconds = 1 + self.below(WINDOW / 2);
+                // Sometimes so far that a window has hardly begun when it ends.
+                let seconds = match self.below(4) {
+                    0 => WINDOW + GRACE,
+                    _ => 1 + self.below(WINDOW / 2),
+                };
                 self.clock.go(seconds);
                 self.now += seconds;
                 self.look();
             }
-            84 => {
+            84 if self.below(3) == 0 => {
                 self.now -= 1 + self.below(2 * WINDOW);
                 self.clock.set(self.now);
                 self.look();
@@ -457,9 +461,9 @@ fn histories_of_a_running_shuffler() {
     }
     history.compare();
     say(format!("histories of a shuffler: {:?}\n", history.seen));
-    assert!(
-        ["taken", "late", "early", "sealed", "expired", "fetched"]
-            .iter()
-            .all(|what| history.seen.contains_key(what))
-    );
+    for what in ["taken", "late", "early", "sealed", "fetched"] {
+        assert!(history.seen.contains_key(what), "{what}");
+    }
+    // Of the short ones a few have no small window.
+    assert!(!all || history.seen.contains_key("expired"));
 }

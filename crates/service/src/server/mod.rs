@@ -40,7 +40,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -75,6 +75,9 @@ pub struct Service {
     config: Config,
     tasks: BTreeMap<Bytes32, Served>,
     keyring: Mutex<Keyring>,
+    /// The key that devices seal to, as the last look at the folder left it: whoever asks for it does not
+    /// wait for a folder that hangs.
+    active: RwLock<Option<ShufflerKey>>,
     store: Arc<dyn Store>,
     tallies: Arc<Tallies>,
     clock: Arc<dyn Clock>,
@@ -261,6 +264,7 @@ impl Service {
             looked_after: Mutex::new(clock.steady()),
             config,
             tasks,
+            active: RwLock::new(keyring.active()),
             keyring: Mutex::new(keyring),
             store,
             tallies,
@@ -509,6 +513,8 @@ impl Service {
             if keyring.revision() != before {
                 self.intake.set_keys(keyring.secrets());
             }
+            let mut active = self.active.write().unwrap_or_else(PoisonError::into_inner);
+            *active = keyring.active();
             changed
         };
         let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
@@ -537,7 +543,8 @@ impl Service {
 
     /// The key that devices seal to.
     pub fn active_key(&self) -> Option<ShufflerKey> {
-        self.keyring().active()
+        let active = self.active.read().unwrap_or_else(PoisonError::into_inner);
+        *active
     }
 
     /// Whether reports would be taken, as the last look found it.
