@@ -36,7 +36,7 @@ use tokio::task::JoinSet;
 use zeroize::Zeroizing;
 
 /// Connections that send one report a request, as many devices do.
-const DEVICES_AT_ONCE: usize = 64;
+const DEVICES_AT_ONCE: usize = 128;
 /// Connections of relays, and the envelopes of one of their requests.
 const RELAYS: usize = 8;
 const TOGETHER: usize = 100;
