@@ -1,16 +1,13 @@
 //! Figure 6b: the protocol of Figure 6a on CIFAR-10, where the last layer of a network is trained. Here it is
 //! a linear model on fixed features of a picture.
 
-use super::learning::{
-    EPOCH, People, Priced, RATE, SHOWN, SIGMA, Theirs, exceeded, of, shown, table,
-};
+use super::learning::{Accounts, EPOCH, People, Priced, RATE, SHOWN, exceeded, shown};
 use crate::error::Error;
 use crate::exhibit::Shown;
 use crate::learning::{
     Line, Pictures, Run, School, charged, commands, listed, over_epsilon, percent,
 };
 use crate::note::{markdown, note};
-use shuffledp::bounds::shuffle_gaussian::{Crowd, pair};
 use shuffledp::{Standing, plain};
 use shuffledp_plot::{Axis, Picture};
 
@@ -81,17 +78,8 @@ const BUDGETS: [Budget; 2] = [
 pub(super) fn figure_6b(school: &School) -> Result<Shown, Error> {
     let delta = PHOTOGRAPHS.delta();
     let priced = Priced::new(school, &*school.run(&RUN)?, delta)?;
-    let looks = &priced.looks;
-    let theirs = Theirs::at_sensitivity(PHOTOGRAPHS, 1.0);
-    let exact = pair(SIGMA, Crowd::CheckIn(PHOTOGRAPHS.users, RATE));
-    let mut lines = theirs.lines(looks);
-    lines.push(Line::new(
-        "the paper's lower bound: the pair, converted",
-        None,
-        looks,
-        |rounds| of(&exact, rounds, delta),
-    ));
-    lines.extend(priced.lines());
+    let accounts = Accounts::new(&priced, PHOTOGRAPHS);
+    let mut lines = accounts.lines();
     let mut rows = Vec::new();
     for budget in &BUDGETS {
         let (ours, server) = (school.run(&budget.shuffled)?, school.run(&budget.central)?);
@@ -152,25 +140,7 @@ pub(super) fn figure_6b(school: &School) -> Result<Shown, Error> {
         note: note!(
             "figure_6b.md",
             commands = commands(&runs),
-            table = table(
-                looks,
-                &[
-                    "ε, Baseline (refuted)",
-                    "Approach 1 (refuted)",
-                    "Approach 2 (refuted)",
-                    "the pair, converted",
-                    "attained (certified)",
-                    "guaranteed (certified)",
-                ],
-                &[
-                    &|rounds| of(&theirs.baseline, rounds, delta),
-                    &|rounds| of(&theirs.approach_1, rounds, delta),
-                    &|rounds| of(&theirs.approach_2, rounds, delta),
-                    &|rounds| of(&exact, rounds, delta),
-                    &|rounds| priced.lower(rounds),
-                    &|rounds| priced.upper(rounds),
-                ],
-            ),
+            table = accounts.table(),
             fixed = PHOTOGRAPHS.fixed,
             exceeded = format!("{:.1e}", exceeded(PHOTOGRAPHS.users, RATE, PHOTOGRAPHS.fixed)),
             epochs = SHOWN[SHOWN.len() - 1] / EPOCH,

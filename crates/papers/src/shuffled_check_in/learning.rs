@@ -123,6 +123,61 @@ impl Theirs {
     }
 }
 
+/// Every account of the paper beside ours, of one run: both parts of Figure 6.
+pub(super) struct Accounts<'p> {
+    priced: &'p Priced,
+    theirs: Theirs,
+    /// The pair of the paper's lower bound.
+    exact: RdpCurve,
+}
+
+impl<'p> Accounts<'p> {
+    pub(super) fn new(priced: &'p Priced, people: People) -> Self {
+        Self {
+            priced,
+            theirs: Theirs::at_sensitivity(people, 1.0),
+            exact: pair(SIGMA, Crowd::CheckIn(people.users, RATE)),
+        }
+    }
+
+    /// The paper's lower bound.
+    pub(super) fn exact(&self, rounds: u64) -> Option<f64> {
+        of(&self.exact, rounds, self.theirs.delta)
+    }
+
+    pub(super) fn lines(&self) -> Vec<Line> {
+        let looks = &self.priced.looks;
+        let name = "the paper's lower bound: the pair, converted";
+        let mut lines = self.theirs.lines(looks);
+        lines.push(Line::new(name, None, looks, |rounds| self.exact(rounds)));
+        lines.extend(self.priced.lines());
+        lines
+    }
+
+    pub(super) fn table(&self) -> String {
+        let of = |curve, rounds| of(curve, rounds, self.theirs.delta);
+        table(
+            &self.priced.looks,
+            &[
+                "ε, Baseline (refuted)",
+                "Approach 1 (refuted)",
+                "Approach 2 (refuted)",
+                "the pair, converted",
+                "attained (certified)",
+                "guaranteed (certified)",
+            ],
+            &[
+                &|rounds| of(&self.theirs.baseline, rounds),
+                &|rounds| of(&self.theirs.approach_1, rounds),
+                &|rounds| of(&self.theirs.approach_2, rounds),
+                &|rounds| self.exact(rounds),
+                &|rounds| self.priced.lower(rounds),
+                &|rounds| self.priced.upper(rounds),
+            ],
+        )
+    }
+}
+
 /// ε of a Rényi curve, if it has one.
 pub(super) fn of(curve: &RdpCurve, rounds: u64, delta: f64) -> Option<f64> {
     converted(curve, rounds as f64, delta).ok()
@@ -300,51 +355,23 @@ pub(super) fn figure_2(school: &School) -> Result<Shown, Error> {
 
 pub(super) fn figure_6a(school: &School) -> Result<Shown, Error> {
     let priced = Priced::new(school, &*school.run(&RUN)?, DELTA)?;
-    let looks = &priced.looks;
-    let theirs = Theirs::at_sensitivity(DIGITS, 1.0);
-    let exact = pair(SIGMA, Crowd::CheckIn(USERS, RATE));
+    let accounts = Accounts::new(&priced, DIGITS);
     let double = pair(0.5 * SIGMA, Crowd::CheckIn(USERS, RATE));
-    let mut lines = theirs.lines(looks);
-    lines.push(Line::new(
-        "the paper's lower bound: the pair, converted",
-        None,
-        looks,
-        |rounds| of(&exact, rounds, DELTA),
-    ));
-    lines.extend(priced.lines());
     let (rounds, accuracy) = priced.last();
     Ok(Shown {
         picture: picture(
             "Figure 6a: accuracy over ε, from above and from below",
             "check-in 0.001",
         ),
-        sheet: over_epsilon(&lines, &[]),
+        sheet: over_epsilon(&accounts.lines(), &[]),
         note: note!(
             "figure_6a.md",
             fixed = DIGITS.fixed,
             settings = settings(),
             commands = commands(&[&RUN]),
-            table = table(
-                looks,
-                &[
-                    "ε, Baseline (refuted)",
-                    "Approach 1 (refuted)",
-                    "Approach 2 (refuted)",
-                    "the pair, converted",
-                    "attained (certified)",
-                    "guaranteed (certified)",
-                ],
-                &[
-                    &|rounds| of(&theirs.baseline, rounds, DELTA),
-                    &|rounds| of(&theirs.approach_1, rounds, DELTA),
-                    &|rounds| of(&theirs.approach_2, rounds, DELTA),
-                    &|rounds| of(&exact, rounds, DELTA),
-                    &|rounds| priced.lower(rounds),
-                    &|rounds| priced.upper(rounds),
-                ],
-            ),
+            table = accounts.table(),
             refuted = refuted(),
-            single = shown(of(&exact, rounds, DELTA)),
+            single = shown(accounts.exact(rounds)),
             epochs = rounds / EPOCH,
             accuracy = percent(accuracy),
             double = shown(of(&double, rounds, DELTA)),
