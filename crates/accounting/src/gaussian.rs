@@ -281,8 +281,8 @@ mod tests {
         }
     }
 
-    /// δ where e^ε overflows or the second tail is no normal double, against values to 60 digits (mpmath). The
-    /// third convergent in place of the fourth, which is on the other side, is below them.
+    /// δ where e^ε overflows or the second tail is no normal double, against values to 60 digits (mpmath).
+    /// The third convergent in place of the fourth, which is on the other side, is below them.
     #[test]
     fn delta_of_large_losses_has_its_value() {
         for (mu, epsilon, exact) in [
